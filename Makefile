@@ -1,0 +1,65 @@
+# Every target sets up what it needs: PostgreSQL and Redis are found, started privately, installed or run in Docker
+# (internal/localstack says how), and stopped at the end.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+LOCAL   := go run ./internal/localstack/localrun
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VULN    := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+FUZZ    ?= 30s
+
+.PHONY: help
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Play the story of a write in the terminal: nothing to prepare
+	go run ./cmd/mappy-mcp demo
+
+.PHONY: run
+run: ## Bring the same up and stay: prints the MCP URL, a token and client snippets
+	go run ./cmd/mappy-mcp demo --stay
+
+.PHONY: test
+test: ## Run every test
+	$(LOCAL) -- go test ./...
+
+.PHONY: test-race
+test-race: ## Run every test with the race detector
+	$(LOCAL) -- go test -race ./...
+
+.PHONY: test-interop
+test-interop: ## Let clients that we did not write complete the story (fetched from npm by the run)
+	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app
+
+.PHONY: test-fuzz
+test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)
+	go test ./internal/schema -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZ)
+	go test ./internal/redact -run '^$$' -fuzz FuzzText -fuzztime $(FUZZ)
+
+.PHONY: bench
+bench: ## Measure our share of a call, an item and Google's quota, as ratios
+	$(LOCAL) -durable -- go test -count=1 -run '^$$' -bench . -benchtime 1x -timeout 30m ./internal/bench
+
+.PHONY: prove
+prove: ## Kill the processes at every step boundary and count effects; writes docs/proof.md
+	$(LOCAL) -- go test -count=1 -timeout 60m -run TestProve ./internal/proof -prove
+
+.PHONY: golden
+golden: ## Rewrite the golden files of the contract
+	$(LOCAL) -- go test ./internal/errs ./tools ./internal/cli ./internal/telemetry -update
+
+.PHONY: generate
+generate: golden ## Regenerate everything that is generated
+
+.PHONY: lint
+lint: ## Check style and dependency direction
+	go run $(LINT) run
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities
+	go run $(VULN) ./...
+
+.PHONY: build
+build: ## Build both binaries into bin/
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
