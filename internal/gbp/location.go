@@ -1,0 +1,61 @@
+package gbp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// Location is our mirror of one store's profile, as the last sync found it.
+type Location struct {
+	ID           LocationID   `json:"id"`
+	ConnectionID string       `json:"connection_id"`
+	Account      AccountName  `json:"account"`
+	Name         LocationName `json:"name"`
+	Profile      Profile      `json:"profile"`
+	// Timezone is the store's IANA zone; Google has no such field, so it is the tenant's unless configured.
+	Timezone string `json:"timezone"`
+	// PendingGoogleEdit is true while Google holds an edit of its own or of ours that is not live.
+	PendingGoogleEdit bool `json:"pending_google_edit"`
+	// Verified is Google's hasVoiceOfMerchant: without it edits are accepted and never shown.
+	Verified bool `json:"verified"`
+	// OpenStatus is Google's openInfo.status.
+	OpenStatus string `json:"open_status"`
+	// MapsURI and PlaceID are Google's, for people who want to look.
+	MapsURI  string    `json:"maps_uri,omitempty"`
+	PlaceID  string    `json:"place_id,omitempty"`
+	Version  string    `json:"version"`
+	SyncedAt time.Time `json:"synced_at"`
+}
+
+// Profile are the editable fields that the mirror keeps.
+type Profile struct {
+	Title            string   `json:"title"`
+	StoreCode        string   `json:"store_code,omitempty"`
+	LanguageCode     string   `json:"language_code,omitempty"`
+	PrimaryPhone     string   `json:"primary_phone,omitempty"`
+	AdditionalPhones []string `json:"additional_phones,omitempty"`
+	WebsiteURL       string   `json:"website_url,omitempty"`
+	Description      string   `json:"description,omitempty"`
+	Labels           []string `json:"labels,omitempty"`
+	City             string   `json:"city,omitempty"`
+	// AddressSummary is one line for people.
+	AddressSummary string `json:"address_summary,omitempty"`
+	// Hours, categories and attributes are kept as Google's JSON until a tool edits them.
+	RegularHours json.RawMessage `json:"regular_hours,omitempty"`
+	SpecialHours json.RawMessage `json:"special_hours,omitempty"`
+	MoreHours    json.RawMessage `json:"more_hours,omitempty"`
+	Categories   json.RawMessage `json:"categories,omitempty"`
+	OpenInfo     json.RawMessage `json:"open_info,omitempty"`
+}
+
+// Version is a digest of all editable fields of the mirror; a follow-up write passes it as expected_version.
+func (p Profile) Version() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic("gbp: a profile always marshals: " + err.Error())
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:16])
+}

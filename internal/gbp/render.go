@@ -1,0 +1,268 @@
+package gbp
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+)
+
+// Bounds that Google enforces on posts. SummaryMax and EventTitleMax were probed against the live API by others (2026-07):
+// one character more is refused and nothing is created. They count characters (Unicode code points), not bytes.
+const (
+	SummaryMax    = 1500
+	EventTitleMax = 58
+	PostMediaMax  = 1
+)
+
+// Warning is something a person should know before agreeing; it refuses nothing.
+type Warning struct {
+	LocationID LocationID `json:"location_id,omitempty" jsonschema:"store that it concerns"`
+	Code       string     `json:"code" jsonschema:"stable code of the warning"`
+	Message    string     `json:"message" jsonschema:"the warning in words"`
+	// Span is the part of the text that is meant, where there is one.
+	Span string `json:"span,omitempty" jsonschema:"the part of the text that is meant"`
+}
+
+// Rendered is what will be sent for one store.
+type Rendered struct {
+	Location Location
+	Post     LocalPost
+	// Payload are the exact bytes that are stored, shown and sent.
+	Payload     []byte
+	Fingerprint []byte
+	// SendBefore is the publication time of a scheduled post: sending later would publish at another time than agreed. Zero: none.
+	SendBefore time.Time
+	// Links and Phones are what the text and buttons would put before the public.
+	Links  []string
+	Phones []string
+}
+
+// RenderPost turns a store's draft into Google's shape. All violations are reported together. now is needed for what is
+// relative to today: scheduled times and events in the past.
+func RenderPost(d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
+	r := renderer{draft: d, loc: loc, now: now, locale: l}
+	post := r.render()
+	if len(r.violations) > 0 {
+		return Rendered{}, r.violations, r.warnings
+	}
+	out := Rendered{Location: loc, Post: post, Payload: post.Encode(), Fingerprint: post.Fingerprint(), SendBefore: r.sendBefore}
+	out.Links, out.Phones = r.links, r.phones
+	return out, nil, r.warnings
+}
+
+type renderer struct {
+	draft      PostDraft
+	loc        Location
+	now        time.Time
+	locale     errs.Locale
+	violations []errs.Violation
+	warnings   []Warning
+	sendBefore time.Time
+	links      []string
+	phones     []string
+}
+
+func (r *renderer) render() LocalPost {
+	d := r.draft
+	p := LocalPost{TopicType: d.TopicType, LanguageCode: d.LanguageCode}
+	p.Summary = r.text("post.summary", d.Summary, SummaryMax)
+	if p.Summary == "" && len(d.Media) == 0 {
+		r.refuse("post.summary", "required", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
+	}
+	r.topic()
+	p.CallToAction = r.action(d.CallToAction)
+	p.Event = r.event(d.Event)
+	p.Offer = r.offer(d.Offer)
+	p.Media = r.media(d.Media)
+	p.ScheduledTime = r.scheduled(d.ScheduledTime)
+	return p
+}
+
+func (r *renderer) topic() {
+	d := r.draft
+	switch d.TopicType {
+	case TopicStandard:
+		if d.Event != nil {
+			r.refuse("post.event", "not_allowed", errs.T("STANDARD の投稿に event は付けられません。topic_type を EVENT にしてください。", "A STANDARD post has no event; use topic_type EVENT."))
+		}
+	case TopicEvent, TopicOffer:
+		if d.Event == nil {
+			r.refuse("post.event.title", "required", errs.Tf("%s の投稿には event.title が必要です。", "A %s post needs event.title.", d.TopicType))
+			r.refuse("post.event.start_date", "required", errs.Tf("%s の投稿には event の期間 (start_date, end_date) が必要です。", "A %s post needs event.start_date and event.end_date.", d.TopicType))
+		}
+	default:
+		r.refuse("post.topic_type", "enum", errs.Tf("topic_type %q は使えません。STANDARD, EVENT, OFFER のどれかです。", "topic_type %q is not one of STANDARD, EVENT, OFFER.", d.TopicType))
+	}
+	if d.Offer != nil && d.TopicType != TopicOffer {
+		r.refuse("post.offer", "not_allowed", errs.T("offer は topic_type OFFER の投稿だけに付けられます。", "offer belongs to posts of topic_type OFFER only."))
+	}
+}
+
+func (r *renderer) action(a *ActionDraft) *CallToAction {
+	if a == nil {
+		return nil
+	}
+	const at = "post.call_to_action"
+	if r.draft.TopicType == TopicOffer {
+		r.refuse(at, "not_allowed", errs.T("OFFER の投稿ではボタンは Google に無視されます。call_to_action を外し、offer.redeem_url を使ってください。", "Google ignores a button on an OFFER; remove call_to_action and use offer.redeem_url."))
+		return nil
+	}
+	if a.ActionType == ActionCall {
+		if a.URL != "" {
+			r.refuse(at+".url", "not_allowed", errs.T("CALL はプロフィールの電話番号に発信します。url を外してください。", "CALL dials the phone number on the profile; remove url."))
+		}
+		if r.loc.Profile.PrimaryPhone == "" {
+			r.warn("NO_PHONE_ON_PROFILE", "", errs.T("この店舗のプロフィールに電話番号がないため、CALL ボタンは機能しません。", "This store's profile has no phone number, so a CALL button has nothing to dial."))
+		}
+		return &CallToAction{ActionType: a.ActionType}
+	}
+	if a.URL == "" {
+		r.refuse(at+".url", "required", errs.Tf("%s のボタンには url が必要です。", "A %s button needs a url.", a.ActionType))
+		return nil
+	}
+	return &CallToAction{ActionType: a.ActionType, URL: r.url(at+".url", a.URL)}
+}
+
+func (r *renderer) event(e *EventDraft) *LocalPostEvent {
+	if e == nil {
+		return nil
+	}
+	const at = "post.event"
+	start, okStart := r.wallClock(at+".start", e.StartDate, e.StartTime)
+	end, okEnd := r.wallClock(at+".end", e.EndDate, e.EndTime)
+	if okStart && okEnd {
+		if end.Before(start) {
+			r.refuse(at+".end_date", "before_start", errs.Tf("終了 %s が開始 %s より前です。", "The end %s is before the start %s.", end.Format("2006-01-02 15:04"), start.Format("2006-01-02 15:04")))
+		} else if end.Before(wall(r.now.In(r.zone()))) {
+			r.warn("EVENT_IN_PAST", "", errs.Tf("期間は %s (店舗の現地時刻) に終わっています。", "The event ended at %s, the store's local time.", end.Format("2006-01-02 15:04")))
+		}
+	}
+	return &LocalPostEvent{
+		Title: r.text(at+".title", e.Title, EventTitleMax),
+		Schedule: TimeInterval{
+			StartDate: dateOf(start), StartTime: timeOf(start), EndDate: dateOf(end), EndTime: timeOf(end),
+		},
+	}
+}
+
+func (r *renderer) offer(o *OfferDraft) *LocalPostOffer {
+	if o == nil {
+		return nil
+	}
+	out := &LocalPostOffer{CouponCode: o.CouponCode, TermsConditions: r.text("post.offer.terms", o.Terms, 0)}
+	if o.RedeemURL != "" {
+		out.RedeemOnlineURL = r.url("post.offer.redeem_url", o.RedeemURL)
+	}
+	return out
+}
+
+func (r *renderer) media(list []MediaSource) []PostMedia {
+	if len(list) > PostMediaMax {
+		r.refuse("post.media", "max_items", errs.Tf("投稿に付けられる画像は %d 枚までです (%d 枚指定)。", "A post takes at most %d photo; %d were given.", PostMediaMax, len(list)))
+	}
+	var out []PostMedia
+	for i, m := range list {
+		at := indexed("post.media", i) + ".source_url"
+		u, err := parsePublicURL(m.SourceURL)
+		switch {
+		case err != nil:
+			r.refuse(at, "url", errs.Tf("画像の URL が正しくありません: %v", "Not a usable photo address: %v", err))
+			continue
+		case u.Scheme != "https":
+			r.refuse(at, "https", errs.T("画像の URL は https だけです。", "Photo addresses must be https."))
+		case sharePage(u):
+			r.refuse(at, "viewer_page", errs.T("これは共有ページの URL で、画像そのものではありません。画像ファイルの直接の URL を指定してください。", "This link opens a viewer page, not an image; give the direct address of the image file."))
+		case isVideo(u.Path):
+			r.refuse(at, "video", errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))
+		}
+		if ext := strings.ToLower(path.Ext(u.Path)); ext == ".webp" || ext == ".heic" || ext == ".gif" || ext == ".avif" || ext == ".svg" {
+			r.warn("MEDIA_FORMAT_SUSPECT", m.SourceURL, errs.Tf("Google は JPEG と PNG だけを受け付けます。%s は拒否されるおそれがあります。", "Google takes JPEG and PNG; a %s file is likely to be refused.", ext))
+		}
+		u.Fragment, u.RawFragment = "", ""
+		out = append(out, PostMedia{MediaFormat: "PHOTO", SourceURL: u.String()})
+	}
+	return out
+}
+
+func (r *renderer) scheduled(s string) string {
+	if s == "" {
+		return ""
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		r.refuse("post.scheduled_time", "date_time", errs.T("scheduled_time は 2026-12-24T09:00:00+09:00 の形で、時差を付けて指定してください。", "scheduled_time must look like 2026-12-24T09:00:00+09:00, offset included."))
+		return ""
+	}
+	if !t.After(r.now) {
+		r.refuse("post.scheduled_time", "in_past", errs.Tf("scheduled_time %s は過去です。", "scheduled_time %s is in the past.", s))
+	}
+	r.sendBefore = t
+	return t.UTC().Format(time.RFC3339)
+}
+
+// text renders a template, checks the length in characters (max 0: none) and looks for what should not be on a public page.
+func (r *renderer) text(at, s string, limit int) string {
+	if s == "" {
+		return ""
+	}
+	out := r.template(at, s)
+	if n := utf8.RuneCountInString(out); limit > 0 && n > limit {
+		r.refuse(at, "max_length", errs.Tf("%[1]d 文字です (上限 %[2]d 文字)。", "%[1]d of %[2]d characters.", n, limit))
+	}
+	r.suspicions(out)
+	return out
+}
+
+func (r *renderer) url(at, s string) string {
+	out := r.template(at, s)
+	u, err := parsePublicURL(out)
+	if err != nil {
+		r.refuse(at, "url", errs.Tf("URL が正しくありません: %v", "Not a usable URL: %v", err))
+		return out
+	}
+	r.links = append(r.links, u.String())
+	return u.String()
+}
+
+func (r *renderer) wallClock(at, date, clock string) (time.Time, bool) {
+	t, err := time.Parse("2006-01-02 15:04", date+" "+clock)
+	if err != nil {
+		r.refuse(at+"_date", "date", errs.Tf("%q は日時として正しくありません。YYYY-MM-DD と HH:MM で、店舗の現地時刻を指定してください。", "%q is no date and time; give YYYY-MM-DD and HH:MM in the store's local time.", date+" "+clock))
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+func (r *renderer) zone() *time.Location {
+	if z, err := time.LoadLocation(r.loc.Timezone); err == nil {
+		return z
+	}
+	return time.UTC
+}
+
+func (r *renderer) refuse(at, rule string, msg errs.Text) {
+	r.violations = append(r.violations, violation(r.locale, at, rule, r.loc.ID, msg))
+}
+
+func (r *renderer) warn(code, span string, msg errs.Text) {
+	r.warnings = append(r.warnings, Warning{LocationID: r.loc.ID, Code: code, Message: msg.In(r.locale), Span: span})
+}
+
+func violation(l errs.Locale, at, rule string, loc LocationID, msg errs.Text) errs.Violation {
+	return errs.Violation{Path: at, Rule: rule, Message: msg.In(l), LocationID: int64(loc)}
+}
+
+func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
+
+// wall forgets the zone and keeps what the clock on the wall shows.
+func wall(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+func dateOf(t time.Time) Date { return Date{Year: t.Year(), Month: int(t.Month()), Day: t.Day()} }
+
+func timeOf(t time.Time) TimeOfDay { return TimeOfDay{Hours: t.Hour(), Minutes: t.Minute()} }
