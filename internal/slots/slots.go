@@ -1,0 +1,165 @@
+// Package slots shares Google's quotas between all workers of all processes: one bucket per project and API, ten edits in
+// any 60 seconds and one write at a time per location, five items per user, and fair turns between tenants.
+//
+// A waiting item does not occupy a worker. It is told once when its tenant's turn comes ([Later]), sleeps in the queue
+// until then, and reserves a slot at most a few seconds ahead ([Granted]). Tenants queue separately: a batch of 100 moves
+// its own tenant's tail, and another tenant's single reply goes next to its head.
+//
+// While Redis is away nothing is granted: workers never call Google unmetered.
+package slots
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
+)
+
+//go:embed slots.lua
+var script string
+
+// Limits are Google's budgets as we use them.
+type Limits struct {
+	// RequestsPerMinute per API and project. Google grants 300; 297 leaves room for clocks that disagree (fact sheet of
+	// the limits page, 2026).
+	RequestsPerMinute int
+	// EditsPerWindow on one profile in any Window; Google's 10 per minute cannot be raised.
+	EditsPerWindow int
+	Window         time.Duration
+	// UserItems is how many items of one user may be at Google at the same time.
+	UserItems int
+	// Hold is how long a granted item counts when its worker dies: the longest call and what surrounds it.
+	Hold time.Duration
+}
+
+// DefaultLimits are Google's documented quotas with the contract's limit per user.
+func DefaultLimits() Limits {
+	return Limits{RequestsPerMinute: 297, EditsPerWindow: 10, Window: time.Minute, UserItems: 5, Hold: 40 * time.Second}
+}
+
+// Horizon is how far ahead a slot is reserved; Lead is how long before its turn an item is woken, so that the queue's
+// polling does not leave slots unused.
+const (
+	Horizon = 3 * time.Second
+	Lead    = 500 * time.Millisecond
+)
+
+// Request asks for one call to Google.
+type Request struct {
+	// API is the Google API, such as "mybusiness.v4"; its quota is separate.
+	API    string
+	Tenant authn.TenantID
+	User   authn.UserID
+	// Location is Google's name: two tenants may share a store, and its limit is Google's.
+	Location gbp.LocationName
+	// Member identifies the holder, the item's id.
+	Member string
+	// Edit is true for a write; reads spend the project's quota only.
+	Edit bool
+	// Planned is true when the item has waited for its tenant's turn.
+	Planned bool
+}
+
+// Verdict is the answer to a request.
+type Verdict int
+
+// The verdicts.
+const (
+	Granted Verdict = iota + 1 // a slot is reserved: call after Wait
+	Retry                      // no room: ask again after Wait, the turn is kept
+	Later                      // the tenant's turn comes after Wait: sleep, then ask with Planned
+	Requeue                    // the quota is booked beyond the horizon: ask again after Wait, without Planned
+)
+
+// Answer is a verdict and how long to wait.
+type Answer struct {
+	Verdict Verdict
+	Wait    time.Duration
+}
+
+// Slots reserves slots in Redis.
+type Slots struct {
+	rdb     redis.Scripter
+	script  *redis.Script
+	project string
+	limits  Limits
+}
+
+// New works on a connection of redisdb.Open for one Google Cloud project.
+func New(rdb redis.Scripter, project string, limits Limits) *Slots {
+	return &Slots{rdb: rdb, script: redis.NewScript(script), project: project, limits: limits}
+}
+
+// Reserve asks for a slot. Asking twice for one member is safe.
+func (s *Slots) Reserve(ctx context.Context, r Request) (Answer, error) {
+	reply, err := s.run(ctx, "reserve", r, 0)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Verdict: Verdict(reply[0]), Wait: time.Duration(reply[1]) * time.Microsecond}, nil
+}
+
+// Release ends what the member holds at its location and of its user's share.
+func (s *Slots) Release(ctx context.Context, r Request) error {
+	_, err := s.run(ctx, "release", r, 0)
+	return err
+}
+
+// Pause stops the whole API, or one location's edits, for a while: Google answered 429.
+func (s *Slots) Pause(ctx context.Context, r Request, location bool, d time.Duration) error {
+	mode := "pause"
+	if location {
+		mode = "pause_location"
+	}
+	_, err := s.run(ctx, mode, r, d)
+	return err
+}
+
+// Estimate is when the last of n further items of the tenant would be sent, as things stand.
+func (s *Slots) Estimate(ctx context.Context, api string, tenant authn.TenantID, n int) (time.Duration, error) {
+	reply, err := s.run(ctx, "peek", Request{API: api, Tenant: tenant}, 0)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(reply[1])*time.Microsecond + time.Duration(n)*s.spacing(), nil
+}
+
+func (s *Slots) spacing() time.Duration {
+	return time.Minute / time.Duration(s.limits.RequestsPerMinute)
+}
+
+func (s *Slots) run(ctx context.Context, mode string, r Request, pause time.Duration) ([]int64, error) {
+	ctx, cancel := redisdb.Bound(ctx)
+	defer cancel()
+	tag := fmt.Sprintf("slot:{g:%s}:", s.project)
+	keys := []string{
+		tag + r.API + ":next",
+		tag + r.API + ":tenant:" + string(r.Tenant),
+		tag + string(r.Location) + ":log",
+		tag + string(r.Location) + ":lease",
+		tag + "user:" + string(r.Tenant) + ":" + string(r.User),
+		tag + r.API + ":pause",
+		tag + string(r.Location) + ":pause",
+		tag + "since",
+	}
+	reply, err := s.script.Run(ctx, s.rdb, keys, mode, r.Member, flag(r.Edit), flag(r.Planned),
+		s.spacing().Microseconds(), Horizon.Microseconds(), s.limits.EditsPerWindow, s.limits.Window.Milliseconds(),
+		s.limits.UserItems, s.limits.Hold.Milliseconds(), pause.Milliseconds()).Int64Slice()
+	if err != nil {
+		return nil, redisdb.Unavailable(err, "slots")
+	}
+	return reply, nil
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
