@@ -1,0 +1,162 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// OutputOption changes the schema that [OutputFor] makes.
+type OutputOption struct {
+	path  string
+	apply func(*jsonschema.Schema)
+}
+
+// Describe sets the description of the property at a path such as "failures[].error_code".
+func Describe(path, description string) OutputOption {
+	return Refine(path, func(s *jsonschema.Schema) { s.Description = description })
+}
+
+// Refine changes the schema of the property at a path: an enum, a bound, a format.
+func Refine(path string, change func(*jsonschema.Schema)) OutputOption {
+	return OutputOption{path, change}
+}
+
+// OutputFor makes the schema of a Go struct that a tool answers with. Names and optionality come from json tags
+// (omitempty or omitzero: not required), descriptions from jsonschema tags or [Describe].
+//
+// The result is closed at every depth and has neither type arrays nor combinators, so null is never valid: a slice or
+// pointer that can be nil needs omitempty or omitzero. It is an error when a property has no description, when an option
+// names no property, and when a type has no closed schema: any, maps, json.RawMessage, recursive types.
+func OutputFor[T any](opts ...OutputOption) (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[json.RawMessage](): {},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("output schema: %w", err)
+	}
+	if s.Type != "object" {
+		return nil, fmt.Errorf("output schema of %v: the root is not a struct", reflect.TypeFor[T]())
+	}
+	var faults []error
+	for _, o := range opts {
+		if target := descend(s, o.path); target != nil {
+			o.apply(target)
+		} else {
+			faults = append(faults, fmt.Errorf("%s: no such property", o.path))
+		}
+	}
+	faults = append(faults, flatten(s, "")...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("output schema of %v: %w", reflect.TypeFor[T](), err)
+	}
+	return s, nil
+}
+
+// descend finds the property at a path.
+func descend(s *jsonschema.Schema, path string) *jsonschema.Schema {
+	for name := range strings.SplitSeq(path, ".") {
+		bare := strings.TrimRight(name, "[]")
+		if s = s.Properties[bare]; s == nil {
+			return nil
+		}
+		for range strings.Count(name, "[]") {
+			if s = s.Items; s == nil {
+				return nil
+			}
+		}
+	}
+	return s
+}
+
+// flatten removes null from types and reports what cannot be closed.
+func flatten(s *jsonschema.Schema, path string) []error {
+	if s.Types != nil {
+		types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" })
+		if len(types) == 1 {
+			s.Type, s.Types = types[0], nil
+		}
+	}
+	where := path
+	if where == "" {
+		where = pathRoot
+	}
+	switch s.Type {
+	case "":
+		return []error{fmt.Errorf("%s: the Go type allows any JSON", where)}
+	case "array":
+		if s.Items == nil {
+			return []error{fmt.Errorf("%s: a list without elements", where)}
+		}
+		return flatten(s.Items, path+"[]")
+	case "object":
+		return flattenObject(s, where, path)
+	}
+	return nil
+}
+
+func flattenObject(s *jsonschema.Schema, where, path string) []error {
+	if a := s.AdditionalProperties; a == nil || a.Not == nil {
+		return []error{fmt.Errorf("%s: a map cannot be closed; use a list of structs", where)}
+	}
+	if s.Properties == nil {
+		s.Properties = map[string]*jsonschema.Schema{}
+	}
+	var faults []error
+	for _, name := range s.PropertyOrder {
+		p, at := s.Properties[name], name
+		if path != "" {
+			at = path + "." + name
+		}
+		if strings.TrimSpace(p.Description) == "" {
+			faults = append(faults, fmt.Errorf("%s: no description", at))
+		}
+		faults = append(faults, flatten(p, at)...)
+	}
+	return faults
+}
+
+// Envelope is the output schema of a tool for success and error alike: an optional "data" and the properties of
+// errorFields beside it, none of them required. Both arguments are copied.
+func Envelope(data, errorFields *jsonschema.Schema) *jsonschema.Schema {
+	data = data.CloneSchemas()
+	if data.Description == "" {
+		data.Description = "What the call did or found; absent when it was refused."
+	}
+	s := &jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{"data": data},
+		PropertyOrder:        []string{"data"},
+		AdditionalProperties: closed(),
+	}
+	for _, name := range propertyNames(errorFields) {
+		if _, ok := s.Properties[name]; !ok {
+			s.Properties[name] = errorFields.Properties[name].CloneSchemas()
+			s.PropertyOrder = append(s.PropertyOrder, name)
+		}
+	}
+	return s
+}
+
+// propertyNames are a schema's properties in their order, then those without one by name.
+func propertyNames(s *jsonschema.Schema) []string {
+	if s == nil {
+		return nil
+	}
+	names := slices.Clone(s.PropertyOrder)
+	var rest []string
+	for name := range s.Properties {
+		if !slices.Contains(names, name) {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	return append(names, rest...)
+}
