@@ -1,0 +1,217 @@
+package gbpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpapi/endpoint"
+)
+
+// maxPostPage is Google's page size limit of localPosts.list (v4 reference, read 2026-11).
+const maxPostPage = 100
+
+// CreateLocalPost publishes a post at a location given by its v4 name "accounts/{a}/locations/{l}". The body goes out byte
+// for byte. A post that comes back is a fact; whether the public sees it is in its state (REJECTED comes with a success, too).
+//
+// Not idempotent: Google takes the same post twice. After an Ambiguous error look for the post before sending again.
+func (c *Client) CreateLocalPost(ctx context.Context, ref Ref, parent string, body []byte) (gbp.RemotePost, error) {
+	k := call{name: "localPosts.create", ref: ref, write: true, method: http.MethodPost, body: body, argument: postArgument}
+	location, failed := k.parent(parent)
+	if failed != nil {
+		return gbp.RemotePost{}, failed
+	}
+	if len(body) == 0 {
+		return gbp.RemotePost{}, k.fail(Refused, errs.Internal, "an empty body is never sent", nil)
+	}
+	k.url = c.v4(parent, "localPosts")
+	a, failed := c.do(ctx, k)
+	if failed != nil {
+		return gbp.RemotePost{}, failed
+	}
+	p, ok := createdPost(a.body)
+	if !ok || p.Name.Location() != location {
+		e := k.unclear("a success without the name of a post of this location", nil)
+		e.Fault.HTTPStatus = a.status
+		return gbp.RemotePost{}, e
+	}
+	return p, nil
+}
+
+// createdPost reads the answer to a create. A name is enough: a field of an unexpected shape does not unmake the post.
+func createdPost(raw []byte) (gbp.RemotePost, bool) {
+	if p, err := gbp.ParseRemotePost(raw); err == nil {
+		return p, wellNamed(p.Name)
+	}
+	o := object(raw)
+	p := gbp.RemotePost{Name: gbp.PostName(text(o["name"])), State: text(o["state"]), Raw: append(json.RawMessage(nil), raw...)}
+	return p, wellNamed(p.Name)
+}
+
+func wellNamed(n gbp.PostName) bool {
+	parts := strings.Split(string(n), "/")
+	return n.Location() != "" && parts[1] != "" && parts[3] != "" && parts[5] != ""
+}
+
+// GetLocalPost reads one post. A 404 (GBP_NOT_FOUND) is also Google's answer to an account that may not see it.
+func (c *Client) GetLocalPost(ctx context.Context, ref Ref, name gbp.PostName) (gbp.RemotePost, error) {
+	k := call{name: "localPosts.get", ref: ref, method: http.MethodGet}
+	if failed := k.post(name); failed != nil {
+		return gbp.RemotePost{}, failed
+	}
+	k.url = c.v4(string(name))
+	a, failed := c.do(ctx, k)
+	if failed != nil {
+		return gbp.RemotePost{}, failed
+	}
+	p, err := gbp.ParseRemotePost(a.body)
+	if err != nil {
+		return gbp.RemotePost{}, k.unreadable(a)
+	}
+	return p, nil
+}
+
+// DeleteLocalPost removes a post. Any complete 2xx is a success. On a repeat GBP_NOT_FOUND means that it is gone; on a first
+// attempt that the target was wrong: the caller knows which it is.
+func (c *Client) DeleteLocalPost(ctx context.Context, ref Ref, name gbp.PostName) error {
+	k := call{name: "localPosts.delete", ref: ref, write: true, method: http.MethodDelete}
+	if failed := k.post(name); failed != nil {
+		return failed
+	}
+	k.url = c.v4(string(name))
+	if _, failed := c.do(ctx, k); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// PostPage is one page of a location's posts.
+type PostPage struct {
+	Posts []gbp.RemotePost
+	// Unreadable counts entries that could not be read; with any, the absence of a post proves nothing.
+	Unreadable int
+	// NextPageToken is "" on the last page. An empty page is not the last one while it has a token.
+	NextPageToken string
+}
+
+// ListLocalPosts reads one page. pageSize is cut to Google's 1 to 100; 0 is 100. The order is not promised by Google.
+func (c *Client) ListLocalPosts(ctx context.Context, ref Ref, parent string, pageSize int, pageToken string) (PostPage, error) {
+	k := call{name: "localPosts.list", ref: ref, method: http.MethodGet}
+	if _, failed := k.parent(parent); failed != nil {
+		return PostPage{}, failed
+	}
+	if pageSize <= 0 || pageSize > maxPostPage {
+		pageSize = maxPostPage
+	}
+	q := url.Values{"pageSize": {strconv.Itoa(pageSize)}}
+	if pageToken != "" {
+		q.Set("pageToken", pageToken)
+	}
+	k.url = c.v4(parent, "localPosts") + "?" + q.Encode()
+	a, failed := c.do(ctx, k)
+	if failed != nil {
+		return PostPage{}, failed
+	}
+	var page struct {
+		LocalPosts    []json.RawMessage `json:"localPosts"`
+		NextPageToken string            `json:"nextPageToken"`
+	}
+	if json.Unmarshal(a.body, &page) != nil {
+		return PostPage{}, k.unreadable(a)
+	}
+	out := PostPage{NextPageToken: page.NextPageToken}
+	for _, raw := range page.LocalPosts {
+		if p, err := gbp.ParseRemotePost(raw); err == nil {
+			out.Posts = append(out.Posts, p)
+		} else {
+			out.Unreadable++
+		}
+	}
+	return out, nil
+}
+
+// PostList are a location's posts over several pages.
+type PostList struct {
+	Posts      []gbp.RemotePost
+	Unreadable int
+	// Truncated is true when more pages exist than were read; then the absence of a post proves nothing.
+	Truncated bool
+}
+
+// AllLocalPosts reads up to maxPages pages of 100.
+func (c *Client) AllLocalPosts(ctx context.Context, ref Ref, parent string, maxPages int) (PostList, error) {
+	var out PostList
+	var err error
+	out.Truncated, err = pages(maxPages, func(token string) (string, error) {
+		p, err := c.ListLocalPosts(ctx, ref, parent, maxPostPage, token)
+		if err != nil {
+			return "", err
+		}
+		out.Posts = append(out.Posts, p.Posts...)
+		out.Unreadable += p.Unreadable
+		return p.NextPageToken, nil
+	})
+	if err != nil {
+		return PostList{}, err
+	}
+	return out, nil
+}
+
+// pages reads page after page until there is no token, whatever the pages hold. It stops as truncated at the limit and when
+// a token repeats, which would never end.
+func pages(limit int, read func(token string) (next string, err error)) (truncated bool, err error) {
+	seen := map[string]bool{}
+	token := ""
+	for range limit {
+		if token, err = read(token); err != nil || token == "" {
+			return false, err
+		}
+		if seen[token] {
+			return true, nil
+		}
+		seen[token] = true
+	}
+	return true, nil
+}
+
+// v4 is the address of a v4 resource; the parts are names whose segments are escaped.
+func (c *Client) v4(parts ...string) string {
+	var segments []string
+	for _, p := range parts {
+		for s := range strings.SplitSeq(p, "/") {
+			segments = append(segments, url.PathEscape(s))
+		}
+	}
+	return c.base.URL(endpoint.MyBusiness) + "v4/" + strings.Join(segments, "/")
+}
+
+// parent refuses what is no v4 location name, before anything is sent: Google would answer with a 404 that looks like a
+// missing location.
+func (k call) parent(s string) (gbp.LocationName, *Error) {
+	account, location, err := gbp.ParseLocationName(s)
+	if err != nil || account == "" || account == "accounts/-" {
+		return "", k.fail(Refused, errs.Internal, "not a v4 location name; accounts/{a}/locations/{l} is needed", nil)
+	}
+	return location, nil
+}
+
+func (k call) post(n gbp.PostName) *Error {
+	parent, _, ok := strings.Cut(string(n), "/localPosts/")
+	if !ok || !wellNamed(n) || strings.ContainsAny(string(n), "?#%\\ ") || strings.HasSuffix(string(n), "/.") || strings.HasSuffix(string(n), "/..") {
+		return k.fail(Refused, errs.Internal, "not the name of a post", nil)
+	}
+	_, failed := k.parent(parent)
+	return failed
+}
+
+// unreadable is a read's 2xx answer that is not what it should be.
+func (k call) unreadable(a answer) *Error {
+	e := k.unclear("the answer cannot be read", nil)
+	e.Fault.HTTPStatus = a.status
+	return e
+}
