@@ -1,0 +1,112 @@
+package gbpsim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Knobs are the settings that can change while the simulator runs. The zero value is Google as the rules describe it.
+// Seconds and milliseconds are fractions where that helps; 0 always means the default.
+type Knobs struct {
+	// TokenSeconds is the life of an access token; 0 is 3599.
+	TokenSeconds int `json:"token_seconds,omitempty"`
+	// RotateRefreshTokens makes each refresh replace the refresh token.
+	RotateRefreshTokens bool `json:"rotate_refresh_tokens,omitempty"`
+
+	// ProcessingSeconds is how long a new post stays PROCESSING; 0 is not at all.
+	ProcessingSeconds float64 `json:"processing_seconds,omitempty"`
+	// ListLagSeconds and GetLagSeconds are how long a new post is missing from lists and answers 404 to get.
+	ListLagSeconds float64 `json:"list_lag_seconds,omitempty"`
+	GetLagSeconds  float64 `json:"get_lag_seconds,omitempty"`
+	// VideoStatus is the answer to video in a post: 500 (the default) or 400.
+	VideoStatus int `json:"video_status,omitempty"`
+	// AllowAlerts lets ALERT posts through.
+	AllowAlerts bool `json:"allow_alerts,omitempty"`
+	// UnreachableURLs are prefixes of source URLs that cannot be fetched; ReachableURLs are prefixes that can, checked first.
+	// Any other https URL is reachable, except under the top-level domain "invalid".
+	UnreachableURLs []string `json:"unreachable_urls,omitempty"`
+	ReachableURLs   []string `json:"reachable_urls,omitempty"`
+	// EmptyPages puts an empty page with a next token before every page of every list.
+	EmptyPages bool `json:"empty_pages,omitempty"`
+
+	// LatencyMS is the real time that every Google call takes before anything happens.
+	LatencyMS int `json:"latency_ms,omitempty"`
+
+	// NoQuotas switches all budgets off.
+	NoQuotas bool `json:"no_quotas,omitempty"`
+	// QuotaPerMinute is the budget of each API; 0 is 300.
+	QuotaPerMinute int `json:"quota_per_minute,omitempty"`
+	// EditsPerMinute is the budget of each location; 0 is 10.
+	EditsPerMinute int `json:"edits_per_minute,omitempty"`
+	// TimeScale shortens the minute of all budgets: with 10 a minute lasts 6 s. 0 is 1.
+	TimeScale float64 `json:"time_scale,omitempty"`
+	// QuotaZeroAPIs are the hosts for which the project is not approved ("*" for all).
+	QuotaZeroAPIs []string `json:"quota_zero_apis,omitempty"`
+	// DisabledAPIs are the hosts that are not enabled in the project ("*" for all).
+	DisabledAPIs []string `json:"disabled_apis,omitempty"`
+}
+
+func (k Knobs) check() error {
+	var problems []error
+	for name, v := range map[string]float64{
+		"token_seconds": float64(k.TokenSeconds), "processing_seconds": k.ProcessingSeconds, "list_lag_seconds": k.ListLagSeconds, "get_lag_seconds": k.GetLagSeconds,
+		"latency_ms": float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
+	} {
+		if v < 0 {
+			problems = append(problems, fmt.Errorf("knob %s: negative", name))
+		}
+	}
+	if k.VideoStatus != 0 && k.VideoStatus != 500 && k.VideoStatus != 400 {
+		problems = append(problems, errors.New("knob video_status: want 500 or 400"))
+	}
+	return errors.Join(problems...)
+}
+
+func (k Knobs) tokenLife() time.Duration {
+	if k.TokenSeconds == 0 {
+		return 3599 * time.Second
+	}
+	return time.Duration(k.TokenSeconds) * time.Second
+}
+
+func (k Knobs) quotaLimit() int {
+	if k.QuotaPerMinute == 0 {
+		return 300
+	}
+	return k.QuotaPerMinute
+}
+
+func (k Knobs) editLimit() int {
+	if k.EditsPerMinute == 0 {
+		return 10
+	}
+	return k.EditsPerMinute
+}
+
+// minute is how long the minute of the budgets lasts.
+func (k Knobs) minute() time.Duration {
+	if k.TimeScale == 0 {
+		return time.Minute
+	}
+	return time.Duration(float64(time.Minute) / k.TimeScale)
+}
+
+func (k Knobs) reachable(source string) bool {
+	has := func(prefixes []string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(source, p) })
+	}
+	if has(k.ReachableURLs) {
+		return true
+	}
+	u, ok := webURL(source)
+	return ok && u.Scheme == "https" && !strings.HasSuffix(u.Hostname(), ".invalid") && !has(k.UnreachableURLs)
+}
+
+func names(hosts []string, h string) bool {
+	return slices.Contains(hosts, h) || slices.Contains(hosts, "*")
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
