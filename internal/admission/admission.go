@@ -1,0 +1,239 @@
+// Package admission decides whether a write is accepted. A call passes one chain of steps (chain.go), each of which may
+// refuse it; what comes out is a batch of items for the workers, or a preview, or a value of the error catalogue. Every
+// outcome is audited, refusals too.
+//
+// A call is admitted or refused within [Deadline]. The client going away does not stop it: what was accepted stays
+// accepted, and is found again under the same idempotency key.
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/confirm"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
+	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
+)
+
+// Deadline is how long an admission may take, dependencies that hang included.
+const Deadline = 2 * time.Second
+
+// Operation is a write tool as admission sees it.
+type Operation struct {
+	// Name is the tool's dotted name, "post.create".
+	Name string
+	// Scope is what a token needs.
+	Scope string
+	// Parse reads the arguments into a typed change and the safety arguments. All violations are reported together.
+	Parse func(arguments json.RawMessage, l errs.Locale) (Change, Safety, []errs.Violation)
+	// API is the Google API whose quota the operation spends.
+	API string
+	// Reversible says what an undo can bring back.
+	Reversible Reversible
+}
+
+// Change is what a write wants, typed and in canonical form.
+type Change interface {
+	// Canonical are the bytes that are hashed, bound and stored.
+	Canonical() []byte
+	// LocationIDs are the targets, each once.
+	LocationIDs() []gbp.LocationID
+	// Plan gives what would be sent for one store.
+	Plan(loc gbp.Location, now time.Time, l errs.Locale) (gbp.Rendered, []errs.Violation, []gbp.Warning)
+	// Headline is the text that a person is asked about, before rendering.
+	Headline() string
+}
+
+// Safety are the arguments that every write tool has.
+type Safety struct {
+	DryRun         bool            `json:"dry_run"`
+	IdempotencyKey string          `json:"idempotency_key"`
+	ConfirmToken   string          `json:"confirm_token"`
+	WaitSeconds    int             `json:"wait_seconds"`
+	OnFailure      batch.OnFailure `json:"on_failure"`
+	// PageToken pages a long preview.
+	PageToken string `json:"page_token"`
+}
+
+// Store is what admission needs of PostgreSQL. Every method gives UNAVAILABLE while it is away.
+type Store interface {
+	// FindAnswer looks a key up: nil when it is free.
+	FindAnswer(ctx context.Context, key idempotency.Key) (*Answered, error)
+	// Locations gives the tenant's locations among ids; what does not exist is left out.
+	Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) ([]gbp.Location, error)
+	// DeadConnections gives those of the tenant's connections that need a person to reconnect.
+	DeadConnections(ctx context.Context, tenant authn.TenantID) ([]string, error)
+	// Recent says what was lately written to each of the places.
+	Recent(ctx context.Context, tenant authn.TenantID, places []Place) (map[gbp.LocationID]Recent, error)
+	// OwnContacts gives the domains and phone numbers that the tenant's own profiles show.
+	OwnContacts(ctx context.Context, tenant authn.TenantID) (Contacts, error)
+	// TokenSpentBy gives the batch that a confirm token was spent on, "" when it was not.
+	TokenSpentBy(ctx context.Context, tenant authn.TenantID, tokenHash []byte) (batch.ID, error)
+	// Enqueue accepts the write in one transaction: idempotency row, batch, items, audit, jobs. When another call with the
+	// same key was faster it gives that call's answer and accepts nothing. It refuses with CONFIRM_TOKEN_USED and WRITES_DISABLED.
+	Enqueue(ctx context.Context, s Submission) (*Answered, error)
+	// Record appends audit events.
+	Record(ctx context.Context, tenant authn.TenantID, events ...audit.Event) error
+}
+
+// Place is a content at a location.
+type Place struct {
+	Location    gbp.LocationID
+	Fingerprint []byte
+}
+
+// Recent is what was lately written at a location.
+type Recent struct {
+	// LastPostAt is when the newest post was made; zero for none within a day.
+	LastPostAt time.Time
+	// SameContentAt is when the same content was written within a day, or is waiting to be; zero for never.
+	SameContentAt time.Time
+}
+
+// Contacts are what a tenant's own profiles already show.
+type Contacts struct{ Domains, Phones []string }
+
+// Answered is a key that has its answer.
+type Answered struct {
+	InputHash []byte
+	Canonical []byte
+	// Response is the first call's answer, byte for byte.
+	Response   []byte
+	BatchID    batch.ID
+	AcceptedAt time.Time
+	Status     batch.Status
+	Counts     batch.Counts
+	Outcomes   []errs.FirstOutcome
+	// Fresh is true when Enqueue accepted this very call.
+	Fresh bool
+}
+
+// Submission is everything that is committed for an accepted write.
+type Submission struct {
+	Key        idempotency.Key
+	KeyExpires time.Duration
+	Batch      batch.Batch
+	SendWithin time.Duration
+	Items      []batch.Item
+	Response   []byte
+	Events     []audit.Event
+}
+
+// Claims, Tokens, Limiter and Slots are the devices in Redis.
+type (
+	// Claims keep two calls with one key apart; see idempotency.Claims.
+	Claims interface {
+		Claim(ctx context.Context, k idempotency.Key, nonce string) (idempotency.Outcome, time.Duration, error)
+		Settle(ctx context.Context, k idempotency.Key, nonce string) error
+		Abort(ctx context.Context, k idempotency.Key, nonce string) error
+	}
+	// Tokens keep what confirm tokens are bound to; see confirm.Store.
+	Tokens interface {
+		Issue(ctx context.Context, b confirm.Binding, life time.Duration) (string, error)
+		Find(ctx context.Context, tenant authn.TenantID, token string) (confirm.Binding, bool, error)
+	}
+	// Limiter keeps the contract's limits; see ratelimit.Limiter.
+	Limiter interface {
+		Take(ctx context.Context, buckets []ratelimit.Bucket, nonce string) ([]ratelimit.State, error)
+		Peek(ctx context.Context, buckets []ratelimit.Bucket) ([]ratelimit.State, error)
+		Refund(ctx context.Context, buckets []ratelimit.Bucket, nonce string) error
+		Leave(ctx context.Context, buckets []ratelimit.Bucket, nonce string) error
+	}
+	// Slots tell when Google's quota would let n more items of a tenant through.
+	Slots interface {
+		Estimate(ctx context.Context, api string, tenant authn.TenantID, n int) (time.Duration, error)
+	}
+)
+
+// Deps are what an Admission works with.
+type Deps struct {
+	Store   Store
+	Claims  Claims
+	Tokens  Tokens
+	Limiter Limiter
+	Slots   Slots
+	// Now is the clock for waits and for what is relative to today; deadlines are the database's.
+	Now func() time.Time
+	// NewID makes ULIDs for batches and items, Nonce unique words for calls.
+	NewID func() string
+	// ReadOnly refuses every write, whatever policies say.
+	ReadOnly    bool
+	Environment string
+	Log         *slog.Logger
+	// Fault is called at named points; it is nil but in crash tests.
+	Fault func(point string)
+}
+
+// Admission admits writes.
+type Admission struct{ Deps }
+
+// New makes an admission.
+func New(d Deps) *Admission {
+	if d.Fault == nil {
+		d.Fault = func(string) {}
+	}
+	return &Admission{Deps: d}
+}
+
+// Call is one write call on its way through the chain. The caller fills in the first block; the steps fill in the rest, in
+// the order of the chain.
+type Call struct {
+	Principal *authn.Principal
+	RequestID string
+	Operation Operation
+	Arguments json.RawMessage
+
+	now         time.Time
+	nonce       string
+	safety      Safety
+	change      Change
+	canonical   []byte
+	inputHash   []byte
+	key         idempotency.Key
+	locations   []gbp.Location
+	plan        []gbp.Rendered
+	warnings    []gbp.Warning
+	digest      []byte
+	reason      string // why a confirmation is needed; "" when it is not
+	violations  []errs.Violation
+	refusal     *errs.Error // in a preview: what would refuse the real call
+	claimed     bool
+	limits      []ratelimit.Bucket
+	states      []ratelimit.State
+	assurance   batch.Assurance
+	tokenHash   []byte
+	issuedToken bool
+	answer      *Answer
+}
+
+// Safety gives the safety arguments once parsed.
+func (c *Call) Safety() Safety { return c.safety }
+
+// Answer is what an admitted call gets: exactly one of the two.
+type Answer struct {
+	Preview  *Preview
+	Accepted *Accepted
+}
+
+// Admit takes a call through the chain. The error is always from the catalogue.
+func (a *Admission) Admit(ctx context.Context, c *Call) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Deadline)
+	defer cancel()
+	c.now, c.nonce = a.Now(), a.NewID()
+	for _, s := range chain {
+		if err := s.run(a, ctx, c); err != nil {
+			return nil, a.refuse(ctx, c, s.name, err)
+		}
+		if c.answer != nil {
+			return c.answer, nil
+		}
+	}
+	return nil, errs.From(errNoAnswer)
+}

@@ -1,0 +1,95 @@
+package admission
+
+import (
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
+)
+
+// The outcomes of an idempotency key in an answer.
+const (
+	Executed = "executed"
+	Replayed = "replayed"
+)
+
+// Accepted is the answer to an accepted write.
+type Accepted struct {
+	BatchID                    batch.ID          `json:"batch_id" jsonschema:"ULID of the batch, for batch.status and batch.cancel"`
+	Status                     batch.Status      `json:"status" jsonschema:"status when the write was accepted"`
+	Operation                  string            `json:"operation" jsonschema:"what is done, such as post.create"`
+	Environment                string            `json:"environment" jsonschema:"which deployment this is: production, staging or simulator"`
+	TargetCount                int               `json:"target_count" jsonschema:"number of stores, 1 to 100"`
+	PollAfterSeconds           *int              `json:"poll_after_seconds,omitempty" jsonschema:"seconds to wait before the first batch.status"`
+	EstimatedCompletionSeconds int               `json:"estimated_completion_seconds" jsonschema:"estimate in seconds from the live state of Google's quota and our queue"`
+	Idempotency                IdempotencyInfo   `json:"idempotency" jsonschema:"the key of this write and what became of it"`
+	Warnings                   []gbp.Warning     `json:"warnings" jsonschema:"what a person should know; nothing was refused for it"`
+	Limits                     []ratelimit.State `json:"limits" jsonschema:"what is left of each limit after this call"`
+	Next                       string            `json:"next" jsonschema:"what to do next"`
+	Current                    *Current          `json:"current,omitempty" jsonschema:"in a replay: how the batch stands now"`
+}
+
+// IdempotencyInfo says which key a write has and whether this call executed it.
+type IdempotencyInfo struct {
+	Key     string `json:"key" jsonschema:"the idempotency key, the client's or a derived one"`
+	Source  string `json:"source" jsonschema:"client or derived"`
+	Outcome string `json:"outcome" jsonschema:"executed, replayed or in_flight"`
+}
+
+// Current is how a replayed batch stands now.
+type Current struct {
+	Status batch.Status `json:"status" jsonschema:"the batch's status now"`
+	Counts errs.Counts  `json:"counts" jsonschema:"items by outcome now"`
+}
+
+// Preview is the answer to a dry run.
+type Preview struct {
+	WouldExecute               bool               `json:"would_execute" jsonschema:"false when anything would refuse the real call"`
+	Operation                  string             `json:"operation" jsonschema:"what would be done, such as post.create"`
+	Environment                string             `json:"environment" jsonschema:"which deployment this is: production, staging or simulator"`
+	AsOf                       string             `json:"as_of" jsonschema:"RFC 3339 time of the oldest store data that this preview used"`
+	TargetCount                int                `json:"target_count" jsonschema:"number of stores, 1 to 100"`
+	TargetLocations            []errs.LocationRef `json:"target_locations" jsonschema:"the stores, each once"`
+	Changes                    []ChangeGroup      `json:"changes" jsonschema:"what would be sent, stores with identical content grouped"`
+	NextPageToken              string             `json:"next_page_token,omitempty" jsonschema:"send as page_token with dry_run true for the rest of changes"`
+	ValidationErrors           []errs.Violation   `json:"validation_errors" jsonschema:"broken rules; empty when would_execute is true"`
+	ValidationWarnings         []gbp.Warning      `json:"validation_warnings" jsonschema:"what a person should know before agreeing"`
+	WouldRefuse                *WouldRefuse       `json:"would_refuse,omitempty" jsonschema:"what would refuse the real call now"`
+	EstimatedGBPAPICalls       int                `json:"estimated_gbp_api_calls" jsonschema:"calls to Google on the undisturbed path"`
+	EstimatedCompletionSeconds int                `json:"estimated_completion_seconds" jsonschema:"estimate in seconds from the live state of Google's quota and our queue"`
+	Reversible                 Reversible         `json:"reversible" jsonschema:"whether and how the effect can be taken back"`
+	Confirmation               Confirmation       `json:"confirmation" jsonschema:"whether a person has to agree, and the token for it"`
+	PreviewDigest              string             `json:"preview_digest" jsonschema:"sha256 of exactly what would be sent"`
+}
+
+// ChangeGroup is one rendered content with the stores that get it.
+type ChangeGroup struct {
+	LocationIDs []int64       `json:"location_ids" jsonschema:"stores that get exactly this content"`
+	After       gbp.LocalPost `json:"after" jsonschema:"what would be sent to Google; before is nothing, as it is new"`
+	// SummaryLength is in the unit that the validator compares: characters.
+	SummaryLength int `json:"summary_length" jsonschema:"length of the rendered summary in characters (the limit is 1500)"`
+}
+
+// WouldRefuse is a refusal that a preview foresees.
+type WouldRefuse struct {
+	ErrorCode errs.Code `json:"error_code" jsonschema:"code of the refusal"`
+	Message   string    `json:"message" jsonschema:"the refusal in words"`
+}
+
+// Reversible says what an undo brings back and what stays lost.
+type Reversible struct {
+	Possible bool     `json:"possible" jsonschema:"whether the effect can be undone"`
+	By       string   `json:"by,omitempty" jsonschema:"the tool that undoes it"`
+	Loses    []string `json:"loses,omitempty" jsonschema:"what an undo cannot bring back"`
+}
+
+// Confirmation says whether a person has to agree.
+type Confirmation struct {
+	Required     bool   `json:"required" jsonschema:"whether the real call needs a confirm_token"`
+	Reason       string `json:"reason,omitempty" jsonschema:"why: target_count, unknown_link, irreversible or tenant_policy"`
+	ConfirmToken string `json:"confirm_token,omitempty" jsonschema:"send it with the same arguments after the person agreed"`
+	ExpiresIn    int    `json:"expires_in,omitempty" jsonschema:"seconds until the token expires"`
+	Note         string `json:"note,omitempty" jsonschema:"why there is no token, when one is needed"`
+	// Question is what the person is to be asked.
+	Question string `json:"question,omitempty" jsonschema:"the question to show to the person"`
+}

@@ -1,0 +1,135 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
+)
+
+// previewBytes is about how much of changes fits one answer; the rest is paged.
+const previewBytes = 12_000
+
+// preview ends a dry run. It has no effect on Google, on batches, on limits of writes or on the key, and needs PostgreSQL
+// only: without Redis it gives no token and says so.
+func (a *Admission) preview(ctx context.Context, c *Call) error {
+	if !c.safety.DryRun {
+		return nil
+	}
+	if err := a.spendPreview(ctx, c); err != nil && errs.CodeOf(err) != errs.Unavailable {
+		return err
+	}
+	refusal := a.foresee(ctx, c)
+	groups, next, err := group(c)
+	if err != nil {
+		return err
+	}
+	p := &Preview{
+		WouldExecute: refusal == nil, Operation: c.Operation.Name, Environment: a.Environment, AsOf: asOf(c),
+		TargetCount: len(c.locations), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
+		ValidationErrors: append([]errs.Violation{}, c.violations...), ValidationWarnings: warningsOf(c), WouldRefuse: refusal,
+		EstimatedGBPAPICalls: len(c.plan), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: c.Operation.Reversible,
+		Confirmation: Confirmation{Required: c.reason != "", Reason: c.reason}, PreviewDigest: "sha256:" + hex.EncodeToString(c.digest),
+	}
+	if c.reason != "" && c.refusal == nil {
+		a.offerToken(ctx, c, &p.Confirmation)
+	}
+	events := []audit.Event{a.event(c, audit.Preview)}
+	events[0].Result = "previewed"
+	if p.Confirmation.ConfirmToken != "" {
+		events = append(events, a.tokenIssued(c))
+	}
+	if err := a.Store.Record(ctx, c.Principal.TenantID, events...); err != nil {
+		return err
+	}
+	c.answer = &Answer{Preview: p}
+	return nil
+}
+
+func (a *Admission) offerToken(ctx context.Context, c *Call, out *Confirmation) {
+	out.Question = a.question(c)
+	token, err := a.issue(ctx, c)
+	if err != nil {
+		out.Note = errs.T("確認トークンを発行できません。少し待ってからプレビューし直してください。", "No token can be issued at the moment; preview again shortly.").In(c.Principal.Locale)
+		return
+	}
+	out.ConfirmToken, out.ExpiresIn = token, c.Principal.Policy.ConfirmTokenSeconds
+}
+
+// foresee says whether the limits would let the real call through, spending none.
+func (a *Admission) foresee(ctx context.Context, c *Call) *WouldRefuse {
+	if e := c.refusal; e != nil {
+		return &WouldRefuse{ErrorCode: e.Code, Message: e.Message.In(c.Principal.Locale)}
+	}
+	_, err := a.Limiter.Peek(ctx, ratelimit.WriteBuckets(c.Principal, c.now))
+	if err == nil {
+		return nil
+	}
+	e := errs.From(err)
+	return &WouldRefuse{ErrorCode: e.Code, Message: e.Message.In(c.Principal.Locale)}
+}
+
+func (a *Admission) spendPreview(ctx context.Context, c *Call) error {
+	_, err := a.Limiter.Take(ctx, ratelimit.PreviewBuckets(c.Principal), c.nonce)
+	return err
+}
+
+// group puts stores with identical content together and cuts the list to a page. The page token is the index of the first
+// group of the page.
+func group(c *Call) (out []ChangeGroup, next string, err error) {
+	var groups []ChangeGroup
+	var payloads [][]byte
+	for _, r := range c.plan {
+		at := slices.IndexFunc(payloads, func(p []byte) bool { return bytes.Equal(p, r.Payload) })
+		if at < 0 {
+			groups = append(groups, ChangeGroup{After: r.Post, SummaryLength: utf8.RuneCountInString(r.Post.Summary)})
+			payloads = append(payloads, r.Payload)
+			at = len(groups) - 1
+		}
+		groups[at].LocationIDs = append(groups[at].LocationIDs, int64(r.Location.ID))
+	}
+	if groups == nil { // every store breaks a rule
+		return []ChangeGroup{}, "", nil
+	}
+	from := 0
+	if t := c.safety.PageToken; t != "" {
+		if from, err = strconv.Atoi(t); err != nil || from < 0 || from >= len(groups) {
+			return nil, "", Invalid([]errs.Violation{{Path: "page_token", Rule: "unknown", Message: errs.T("この page_token はこのプレビューのものではありません。", "This page_token does not belong to this preview.").In(c.Principal.Locale)}})
+		}
+	}
+	size := 0
+	for i := from; i < len(groups); i++ {
+		size += len(payloads[i]) + 8*len(groups[i].LocationIDs)
+		if size > previewBytes && i > from {
+			return groups[from:i], strconv.Itoa(i), nil
+		}
+	}
+	return groups[from:], "", nil
+}
+
+func asOf(c *Call) string {
+	oldest := c.now
+	for _, l := range c.locations {
+		if l.SyncedAt.Before(oldest) {
+			oldest = l.SyncedAt
+		}
+	}
+	return oldest.UTC().Format(time.RFC3339)
+}
+
+// estimate is when the last item would be done. Without Redis it falls back to one item after another at Google's pace.
+func (a *Admission) estimate(ctx context.Context, c *Call) int {
+	d, err := a.Slots.Estimate(ctx, c.Operation.API, c.Principal.TenantID, len(c.plan))
+	if err != nil {
+		d = time.Duration(len(c.plan)) * 250 * time.Millisecond
+	}
+	return int(math.Ceil(d.Seconds()))
+}

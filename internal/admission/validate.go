@@ -1,0 +1,156 @@
+package admission
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/policy"
+)
+
+// maxViolations keeps a refusal readable; the message says how many there are in all.
+const maxViolations = 50
+
+// validate renders the change for every store and applies the business rules. Certain faults refuse, with all of them
+// listed; what Google or a person may see differently becomes a warning.
+func (a *Admission) validate(ctx context.Context, c *Call) error {
+	var violations []errs.Violation
+	for _, loc := range c.locations {
+		r, v, w := c.change.Plan(loc, c.now, c.Principal.Locale)
+		violations = append(violations, v...)
+		c.warnings = append(c.warnings, w...)
+		if v == nil {
+			c.plan = append(c.plan, r)
+		}
+	}
+	if len(violations) > 0 {
+		c.violations = violations[:min(len(violations), maxViolations)]
+		return c.foreseen(Invalid(c.violations))
+	}
+	if err := a.checkConnections(ctx, c); err != nil {
+		return c.foreseen(err)
+	}
+	if err := a.warnAboutState(ctx, c); err != nil {
+		return err
+	}
+	h := sha256.New()
+	h.Write(c.inputHash)
+	for _, r := range c.plan {
+		_, _ = fmt.Fprintf(h, "\x00%d\x00", r.Location.ID)
+		h.Write(r.Payload)
+	}
+	c.digest = h.Sum(nil)
+	return a.decideConfirmation(ctx, c)
+}
+
+// foreseen keeps what would refuse the real call for the preview to show; a real call is refused by it.
+func (c *Call) foreseen(err error) error {
+	if c.safety.DryRun && errs.CodeOf(err) != errs.Unavailable {
+		c.refusal = errs.From(err)
+		return nil
+	}
+	return err
+}
+
+func (a *Admission) checkConnections(ctx context.Context, c *Call) error {
+	dead, err := a.Store.DeadConnections(ctx, c.Principal.TenantID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(c.locations, func(l gbp.Location) bool { return slices.Contains(dead, l.ConnectionID) }) {
+		return errs.New(errs.GoogleReconnectRequired, errs.T("Google アカウントの接続が失効しています。再接続が必要です。", "The Google connection is no longer valid and has to be reconnected.")).
+			With(errs.Details{LiftedBy: "the owner of the Google account, in Mappy's console"})
+	}
+	return nil
+}
+
+func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
+	places := make([]Place, len(c.plan))
+	for i, r := range c.plan {
+		places[i] = Place{Location: r.Location.ID, Fingerprint: r.Fingerprint}
+	}
+	recent, err := a.Store.Recent(ctx, c.Principal.TenantID, places)
+	if err != nil {
+		return err
+	}
+	warn := func(id gbp.LocationID, code string, t errs.Text) {
+		c.warnings = append(c.warnings, gbp.Warning{LocationID: id, Code: code, Message: t.In(c.Principal.Locale)})
+	}
+	for _, l := range c.locations {
+		r := recent[l.ID]
+		if !r.SameContentAt.IsZero() {
+			warn(l.ID, "DUPLICATE_CONTENT", errs.T("同じ内容が 24 時間以内にこの店舗へ投稿されたか、投稿待ちです。", "The same content was posted to this store within 24 hours, or is waiting to be."))
+		}
+		if !r.LastPostAt.IsZero() && c.now.Sub(r.LastPostAt) < time.Hour {
+			warn(l.ID, "RECENT_POST_DETECTED", errs.T("前回の投稿から 1 時間たっていません。", "The previous post is less than an hour old."))
+		}
+		if l.PendingGoogleEdit {
+			warn(l.ID, "PENDING_GOOGLE_EDIT", errs.T("この店舗には Google 側で審査中の変更があります。", "Google is still reviewing an edit of this store."))
+		}
+		if !l.Verified {
+			warn(l.ID, "LOCATION_NOT_VERIFIED", errs.T("この店舗は Google で未確認のため、投稿は公開されないか拒否されます。", "This store is not verified at Google; posts will be refused or stay invisible."))
+		}
+	}
+	return nil
+}
+
+// decideConfirmation says whether a person has to agree, and why. Links and phones that no profile of the tenant shows are
+// suspicious whatever the number of targets: they may come from text that a stranger wrote.
+func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
+	p := c.Principal.Policy
+	foreign, err := a.foreignContacts(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 && p.UnknownLinks == policy.LinksRefuse {
+		v := make([]errs.Violation, 0, len(foreign))
+		for _, w := range foreign {
+			v = append(v, errs.Violation{Path: "post", Rule: "link_not_allowed", Message: w.Message, Value: w.Span, LocationID: int64(w.LocationID)})
+		}
+		c.violations = v[:min(len(v), maxViolations)]
+		return c.foreseen(Invalid(c.violations))
+	}
+	c.warnings = append(c.warnings, foreign...)
+	at, limited := p.ConfirmAt[c.Operation.Name]
+	switch {
+	case limited && len(c.plan) >= at:
+		c.reason = "target_count"
+	case !c.Operation.Reversible.Possible:
+		c.reason = "irreversible"
+	case len(foreign) > 0:
+		c.reason = "unknown_link"
+	case p.ConfirmAlways:
+		c.reason = "tenant_policy"
+	}
+	return nil
+}
+
+func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]gbp.Warning, error) {
+	if !slices.ContainsFunc(c.plan, func(r gbp.Rendered) bool { return len(r.Links)+len(r.Phones) > 0 }) {
+		return nil, nil
+	}
+	own, err := a.Store.OwnContacts(ctx, c.Principal.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	domains := append(own.Domains, c.Principal.Policy.AllowedLinkDomains...)
+	phones := append(own.Phones, c.Principal.Policy.AllowedPhones...)
+	var out []gbp.Warning
+	for _, r := range c.plan {
+		for _, l := range r.Links {
+			if !gbp.DomainAllowed(l, domains) {
+				out = append(out, gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)})
+			}
+		}
+		for _, n := range r.Phones {
+			if !gbp.PhoneAllowed(n, phones) {
+				out = append(out, gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_PHONE", Span: n, Message: errs.T("この電話番号は登録された自社の番号ではありません。", "This phone number is not one of the tenant's own.").In(c.Principal.Locale)})
+			}
+		}
+	}
+	return out, nil
+}
