@@ -1,0 +1,235 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/policy"
+)
+
+const batchColumns = `b.batch_id, b.operation, b.status, b.environment, b.client_id, b.user_id, b.token_id, b.request_id, b.assurance, b.on_failure, b.stopped,
+	b.target_count, b.success_count, b.failure_count, b.cancelled_count, b.unknown_count, b.created_at, b.send_deadline, b.started_at, b.finished_at`
+
+func scanBatch(row pgx.CollectableRow) (b batch.Batch, err error) {
+	var started, finished *time.Time
+	c := &b.Counts
+	err = row.Scan(&b.ID, &b.Operation, &b.Status, &b.Environment, &b.Client, &b.User, &b.Token, &b.RequestID, &b.Assurance, &b.OnFailure, &b.Stopped,
+		&c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown, &b.CreatedAt, &b.SendDeadline, &started, &finished)
+	if started != nil {
+		b.StartedAt = *started
+	}
+	if finished != nil {
+		b.FinishedAt = *finished
+	}
+	return b, err
+}
+
+// seen limits batches to those whose locations are all granted: one ungranted location hides the batch.
+const seen = `NOT EXISTS (SELECT 1 FROM mappy.item gi JOIN mappy.location gl USING (tenant_id, location_id)
+	WHERE gi.tenant_id = b.tenant_id AND gi.batch_id = b.batch_id AND NOT ($2 OR gl.labels && $3 OR gl.location_id = ANY ($4)))`
+
+// Batch reads one batch that the grants let the caller see; ok is false for an absent and for a hidden one alike.
+func (db *DB) Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (b batch.Batch, ok bool, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		b, ok, err = findBatch(ctx, tx, tenant, g, id)
+		return err
+	})
+	return b, ok, err
+}
+
+func findBatch(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error) {
+	rows, err := tx.Query(ctx, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND b.batch_id = $5 AND `+seen,
+		tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
+	if err != nil {
+		return batch.Batch{}, false, err
+	}
+	b, err := pgx.CollectExactlyOneRow(rows, scanBatch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return batch.Batch{}, false, nil
+	}
+	b.Tenant = tenant
+	return b, err == nil, err
+}
+
+// BatchFilter narrows a list of batches; zero values do not narrow.
+type BatchFilter struct {
+	Status batch.Status
+	Since  time.Time
+	User   authn.UserID
+	// Before is the id behind which the page starts; lists run from new to old.
+	Before batch.ID
+	Limit  int
+	Grants authn.Grants
+}
+
+// Batches lists batches that the grants let the caller see, newest first.
+func (db *DB) Batches(ctx context.Context, tenant authn.TenantID, f BatchFilter) (out []batch.Batch, err error) {
+	g := f.Grants
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND `+seen+`
+			AND ($5 = '' OR b.status = $5) AND ($6::timestamptz IS NULL OR b.created_at >= $6) AND ($7 = '' OR b.user_id = $7) AND ($8 = '' OR b.batch_id < $8)
+			ORDER BY b.batch_id DESC LIMIT $9`,
+			tenant, g.All, list(g.Labels), list(g.LocationIDs), f.Status, nullTime(f.Since), f.User, f.Before, f.Limit)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanBatch)
+		return err
+	})
+	return out, err
+}
+
+func nullTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Items lists a batch's items in the order of their targets, from after on. With failuresOnly: failed and unknown ones.
+func (db *DB) Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) (out []batch.Item, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT item_id, batch_id, ordinal, operation, location_id, google_location, title, state, payload, state_after, coalesce(version, ''), coalesce(publication, ''),
+			       coalesce(resource_name, ''), coalesce(resource_id, ''), coalesce(error_code, ''), error, retry_possible, executed, attempts, google_calls, created_at, finished_at
+			FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND ordinal > $3 AND (NOT $4 OR state IN ('failed', 'unknown'))
+			ORDER BY ordinal LIMIT $5`, tenant, id, after, failuresOnly, limit)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanItem)
+		return err
+	})
+	return out, err
+}
+
+func scanItem(row pgx.CollectableRow) (i batch.Item, err error) {
+	var detail, after []byte
+	var finished *time.Time
+	err = row.Scan(&i.ID, &i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.LocationName, &i.Title, &i.State, &i.Payload, &after, &i.Version, &i.Publication,
+		&i.ResourceName, &i.ResourceID, &i.ErrorCode, &detail, &i.RetryPossible, &i.Executed, &i.Attempts, &i.GoogleCalls, &i.CreatedAt, &finished)
+	if err != nil {
+		return i, err
+	}
+	i.After = after
+	if finished != nil {
+		i.FinishedAt = *finished
+	}
+	if detail != nil {
+		err = json.Unmarshal(detail, &i.Error)
+	}
+	return i, err
+}
+
+// Cancelled is what a cancellation found and did.
+type Cancelled struct {
+	// Already is true when the batch was cancelled before.
+	Already bool
+	Batch   batch.Batch
+	// InFlight is how many items were started and may still have their effect.
+	InFlight int
+}
+
+// Cancel stops a batch: a queued one as a whole, or, with scope "remaining", what a processing one has not started. It and
+// the start of the batch's first item are one race on the batch's row; exactly one wins, and the answer is read under the
+// lock. The error is BATCH_NOT_FOUND or BATCH_NOT_CANCELLABLE.
+func (db *DB) Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (c Cancelled, err error) {
+	refused := false
+	err = db.InTenant(ctx, p.TenantID, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR UPDATE`, p.TenantID, id); err != nil {
+			return err
+		}
+		b, ok, err := findBatch(ctx, tx, p.TenantID, p.Grants, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return BatchNotFound(id)
+		}
+		if b.User != p.UserID && !p.HasScope("batches:manage") {
+			return errs.New(errs.InsufficientScope, errs.T("他の利用者のバッチを取り消すには batches:manage が必要です。", "Cancelling somebody else's batch needs batches:manage.")).
+				With(errs.Details{RequiredScope: "batches:manage"})
+		}
+		c.Batch = b
+		allowed := b.Status == batch.Queued || b.Status == batch.AwaitingApproval || b.Status == batch.Processing && p.Policy.CancelScope == policy.CancelRemaining
+		switch {
+		case b.Status == batch.Cancelled:
+			c.Already = true
+		case allowed:
+			if err := db.cancelLocked(ctx, tx, b); err != nil {
+				return err
+			}
+		default:
+			refused = true
+		}
+		if c.Batch, _, err = findBatch(ctx, tx, p.TenantID, p.Grants, id); err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, `SELECT count(*) FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND state = 'processing'`, p.TenantID, id).Scan(&c.InFlight)
+		if err != nil {
+			return err
+		}
+		return db.appendEvents(ctx, tx, p.TenantID, cancelEvent(p, requestID, c, !refused))
+	})
+	if err == nil && refused {
+		err = notCancellable(c)
+	}
+	return c, err
+}
+
+func (db *DB) cancelLocked(ctx context.Context, tx pgx.Tx, b batch.Batch) error {
+	if _, err := tx.Exec(ctx, `UPDATE mappy.batch SET cancel_requested = true WHERE tenant_id = $1 AND batch_id = $2`, b.Tenant, b.ID); err != nil {
+		return err
+	}
+	n, err := db.endQueued(ctx, tx, b.Tenant, b, batch.ItemCancelled, errs.Cancelled)
+	if err != nil {
+		return err
+	}
+	return db.count(ctx, tx, b.Tenant, b, n)
+}
+
+func cancelEvent(p *authn.Principal, requestID string, c Cancelled, allowed bool) audit.Event {
+	counts := c.Batch.Counts.Public()
+	e := audit.Event{
+		Kind: audit.CancelRequested, RequestID: requestID, Actor: audit.ActorOf(p), Tool: "batch.cancel", Operation: "batch.cancel", BatchID: string(c.Batch.ID),
+		Result: "allowed", Details: &audit.Details{Allowed: &allowed, Counts: &counts},
+	}
+	if !allowed {
+		e.Result, e.ErrorCode = "denied", errs.BatchNotCancellable
+	}
+	return e
+}
+
+func notCancellable(c Cancelled) error {
+	counts := c.Batch.Counts.Public()
+	done, waiting := c.Batch.Counts.Target-counts.Pending, counts.Pending-c.InFlight
+	return errs.New(errs.BatchNotCancellable, errs.Tf("状態が %[1]s のため取り消せません (完了 %[2]d、実行中 %[3]d、未開始 %[4]d)。",
+		"The batch is %[1]s and cannot be cancelled (%[2]d done, %[3]d in flight, %[4]d not started).", c.Batch.Status, done, c.InFlight, waiting)).
+		With(errs.Details{BatchID: string(c.Batch.ID), BatchStatus: string(c.Batch.Status), Counts: &counts})
+}
+
+// BatchNotFound is the answer for an absent batch and for one that is not the caller's.
+func BatchNotFound(id batch.ID) error {
+	return errs.New(errs.BatchNotFound, errs.T("このバッチは見つかりません。", "There is no such batch.")).With(errs.Details{NotFound: []string{string(id)}})
+}
+
+// BatchVersion is a word that changes with every change of a batch, for waiting.
+func (db *DB) BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (status batch.Status, done int, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT status, success_count + failure_count + cancelled_count + unknown_count FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2`, tenant, id).Scan(&status, &done)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("batch %s: %w", id, ErrUnknown)
+		}
+		return err
+	})
+	return status, done, err
+}

@@ -1,0 +1,430 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/worker"
+)
+
+// Peek implements worker.Store: what a runner needs to ask for a slot, without a lock.
+func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (p worker.Peek, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `
+			SELECT i.operation, i.state, i.connection_id, i.google_location, b.user_id,
+			       i.state IN ('queued', 'processing') AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
+			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
+			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
+			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
+			Scan(&p.Operation, &p.State, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("item %s: %w", id, ErrUnknown)
+		}
+		return err
+	})
+	return p, err
+}
+
+// Begin implements worker.Store. Lock order: the batch's row first, and only while it is queued, so that a start and a
+// cancel of one batch are one race on one row; then the item.
+func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w worker.Windows, complete func(pgx.Tx) error) (b worker.Begun, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		s, wasQueued, err := db.lockItem(ctx, tx, tenant, id, &b)
+		if err != nil {
+			return err
+		}
+		b.Decision = batch.Decide(s)
+		switch b.Decision.Step {
+		case batch.StepSend:
+			return db.openAttempt(ctx, tx, tenant, &b, w, wasQueued)
+		case batch.StepExamine:
+			b.Attempt = *s.Open
+			return nil
+		case batch.StepEnd:
+			if err := db.endItem(ctx, tx, tenant, b.Item, b.Batch, b.Decision.State, b.Decision.Code); err != nil {
+				return err
+			}
+			return complete(tx)
+		case batch.StepDone:
+			return complete(tx)
+		case batch.StepWait:
+		}
+		return nil
+	})
+	if constraint(err) == "attempt_undecided_key" { // the same content at the same place is undecided elsewhere
+		b.Decision = batch.Decision{Step: batch.StepWait, Wait: 2 * time.Second}
+		return b, nil
+	}
+	return b, err
+}
+
+func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id batch.ItemID, b *worker.Begun) (s batch.Snapshot, wasQueued bool, err error) {
+	tag, err := tx.Exec(ctx, `SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND status = 'queued'
+		AND batch_id = (SELECT batch_id FROM mappy.item WHERE tenant_id = $1 AND item_id = $2) FOR UPDATE`, tenant, id)
+	if err != nil {
+		return s, false, fmt.Errorf("start: %w", err)
+	}
+	wasQueued = tag.RowsAffected() == 1
+	var (
+		grants, kill    []byte
+		labels          []string
+		tokenLive       bool
+		attempt         *int64
+		no, looks       *int
+		startedAt       *time.Time
+		examine, before *float64
+		i               = &b.Item
+	)
+	err = tx.QueryRow(ctx, `
+		SELECT i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.state, i.payload, i.fingerprint,
+		       i.attempts, i.google_calls,
+		       extract(epoch FROM i.not_before - clock_timestamp()),
+		       b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
+		       u.grants, l.labels, k.revoked_at IS NULL, c.state = 'dead',
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'target', s.target)), '[]') FROM mappy.kill_switch s WHERE s.tenant_id IN ($1, 'system')),
+		       EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = $1 AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
+		               AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown')),
+		       a.attempt_id, a.no, a.looks, a.started_at, extract(epoch FROM a.examine_at - clock_timestamp())
+		FROM mappy.item i
+		JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
+		JOIN mappy.app_user u ON u.tenant_id = b.tenant_id AND u.user_id = b.user_id
+		JOIN mappy.access_token k ON k.tenant_id = b.tenant_id AND k.token_id = b.token_id
+		JOIN mappy.location l ON l.tenant_id = i.tenant_id AND l.location_id = i.location_id
+		JOIN mappy.connection c ON c.tenant_id = i.tenant_id AND c.connection_id = i.connection_id
+		LEFT JOIN mappy.attempt a ON a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open'
+		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).
+		Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
+			&i.Attempts, &i.GoogleCalls, &before,
+			&b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
+			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier,
+			&attempt, &no, &looks, &startedAt, &examine)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, false, fmt.Errorf("item %s: %w", id, ErrUnknown)
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("start: %w", err)
+	}
+	i.ID, b.Batch.ID, b.Batch.Tenant, b.Batch.Operation = id, i.Batch, tenant, i.Operation
+	var g authn.Grants
+	if err := errors.Join(json.Unmarshal(grants, &g), json.Unmarshal(kill, &s.Kill)); err != nil {
+		return s, false, fmt.Errorf("start: %w", err)
+	}
+	s.State, s.Attempts, s.Client, s.Operation = i.State, i.Attempts, b.Batch.Client, i.Operation
+	s.Allowed = tokenLive && g.Cover(int64(i.Location), labels)
+	s.NotBefore = seconds(before)
+	if attempt != nil {
+		s.Open = &batch.Attempt{ID: batch.AttemptID(*attempt), No: *no, State: batch.AttemptOpen, StartedAt: *startedAt, ExamineAfter: seconds(examine), Looks: *looks}
+	}
+	return s, wasQueued, nil
+}
+
+func seconds(f *float64) time.Duration {
+	if f == nil {
+		return 0
+	}
+	return time.Duration(*f * float64(time.Second))
+}
+
+// openAttempt is the write-ahead record: committed before anything is sent.
+func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b *worker.Begun, w worker.Windows, wasQueued bool) error {
+	i := &b.Item
+	b.Attempt = batch.Attempt{No: i.Attempts + 1, State: batch.AttemptOpen}
+	q := &pgx.Batch{}
+	q.Queue(`INSERT INTO mappy.attempt (tenant_id, item_id, google_location, fingerprint, no, examine_at)
+		VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval) RETURNING attempt_id, started_at`,
+		tenant, i.ID, i.LocationName, i.Fingerprint, b.Attempt.No, w.Send+w.Call+w.Settle).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&b.Attempt.ID, &b.Attempt.StartedAt) })
+	q.Queue(`UPDATE mappy.item SET state = 'processing', attempts = attempts + 1, not_before = NULL, started_at = coalesce(started_at, clock_timestamp())
+		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID)
+	if wasQueued {
+		q.Queue(`UPDATE mappy.batch SET status = 'processing', started_at = coalesce(started_at, clock_timestamp()) WHERE tenant_id = $1 AND batch_id = $2 AND status = 'queued'`, tenant, i.Batch)
+	}
+	e := itemEvent(b.Item, b.Batch, audit.ItemStarted)
+	e.Details = &audit.Details{Attempt: b.Attempt.No}
+	db.queueEvent(q, tenant, e)
+	i.Attempts++
+	if err := tx.SendBatch(ctx, q).Close(); err != nil {
+		return fmt.Errorf("attempt: %w", err)
+	}
+	return nil
+}
+
+// endItem decides an item that was never sent.
+func (db *DB) endItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i batch.Item, b batch.Batch, state batch.ItemState, code errs.Code) error {
+	kind := audit.ItemFailed
+	if state == batch.ItemCancelled {
+		kind = audit.ItemCancelled
+	}
+	text := batch.EndText(code)
+	detail, err := json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
+	if err != nil {
+		return err
+	}
+	tag, err := tx.Exec(ctx, `UPDATE mappy.item SET state = $3, error_code = $4, error = $5, retry_possible = $6, executed = 'no', not_before = NULL, finished_at = clock_timestamp()
+		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID, state, code, detail, batch.RetryPossible(code))
+	if err != nil {
+		return fmt.Errorf("end item: %w", err)
+	}
+	if tag.RowsAffected() != 1 {
+		return worker.ErrFenced
+	}
+	e := itemEvent(i, b, kind)
+	e.Result, e.ErrorCode = string(state), code
+	if err := db.appendEvents(ctx, tx, tenant, e); err != nil {
+		return err
+	}
+	return db.count(ctx, tx, tenant, b, delta(state, 1))
+}
+
+// Finish implements worker.Store: attempt, item, resource, counters, audit and the job in one transaction. Closing the
+// attempt is the fence: of two runners the slower one hits no row and records nothing.
+func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun, o worker.Outcome, complete func(pgx.Tx) error) error {
+	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		if err := closeAttempt(ctx, tx, tenant, b.Attempt.ID, o); err != nil {
+			return err
+		}
+		if o.State == "" { // another attempt follows
+			_, err := tx.Exec(ctx, `UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4
+				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls)
+			return err
+		}
+		if err := db.decideItem(ctx, tx, tenant, b, &o); err != nil {
+			return err
+		}
+		d := delta(o.State, 1)
+		rest, err := db.endRest(ctx, tx, tenant, b, o)
+		if err != nil {
+			return err
+		}
+		if err := db.count(ctx, tx, tenant, b.Batch, d.plus(rest)); err != nil {
+			return err
+		}
+		return complete(tx)
+	})
+}
+
+func closeAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id batch.AttemptID, o worker.Outcome) error {
+	tag, err := tx.Exec(ctx, `UPDATE mappy.attempt SET state = $3, note = $4, closed_at = CASE WHEN $3 <> 'unknown' THEN clock_timestamp() END
+		WHERE tenant_id = $1 AND attempt_id = $2 AND state = 'open'`, tenant, id, o.Attempt, o.Note)
+	if err != nil {
+		return fmt.Errorf("close attempt: %w", err)
+	}
+	if tag.RowsAffected() != 1 {
+		return worker.ErrFenced
+	}
+	return nil
+}
+
+func (db *DB) decideItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o *worker.Outcome) error {
+	var detail []byte
+	if o.Error != nil {
+		var err error
+		if detail, err = json.Marshal(o.Error); err != nil {
+			return err
+		}
+	}
+	resource := ""
+	if o.ResourceName != "" {
+		resource = db.ids.New()
+		err := tx.QueryRow(ctx, `
+			INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()
+			RETURNING resource_id`, tenant, resource, o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, o.After).Scan(&resource)
+		if err != nil {
+			return fmt.Errorf("resource: %w", err)
+		}
+	}
+	tag, err := tx.Exec(ctx, `UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
+			resource_id = nullif($8, ''), error_code = nullif($9, ''), error = $10, retry_possible = $11, executed = $12, google_calls = google_calls + $13,
+			not_before = NULL, finished_at = clock_timestamp()
+		WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`,
+		tenant, b.Item.ID, o.State, nullJSON(o.After), o.Version, o.Publication, o.ResourceName, resource, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls)
+	if err != nil {
+		return fmt.Errorf("finish item: %w", err)
+	}
+	if tag.RowsAffected() != 1 {
+		return worker.ErrFenced
+	}
+	kinds := map[batch.ItemState]audit.Kind{batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown}
+	e := itemEvent(b.Item, b.Batch, kinds[o.State])
+	e.Result, e.ErrorCode, e.Resource, e.NewVersion, e.After = string(o.State), o.Code, resource, o.Version, o.AuditAfter
+	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
+	return db.appendEvents(ctx, tx, tenant, e)
+}
+
+func nullJSON(j json.RawMessage) []byte {
+	if len(j) == 0 {
+		return nil
+	}
+	return j
+}
+
+// endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are
+// skipped: the runner reads the batch again before it sends.
+func (db *DB) endRest(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o worker.Outcome) (counted, error) {
+	state, code := batch.ItemState(""), errs.Code("")
+	switch {
+	case o.StopsBatch:
+		state, code = batch.ItemFailed, o.Code
+	case o.State == batch.ItemFailed && b.Batch.OnFailure == batch.OnFailureStop:
+		state, code = batch.ItemCancelled, errs.StoppedAfterFailure
+	default:
+		return counted{}, nil
+	}
+	if state == batch.ItemCancelled {
+		if _, err := tx.Exec(ctx, `UPDATE mappy.batch SET stopped = true WHERE tenant_id = $1 AND batch_id = $2`, tenant, b.Batch.ID); err != nil {
+			return counted{}, err
+		}
+	}
+	return db.endQueued(ctx, tx, tenant, b.Batch, state, code)
+}
+
+func (db *DB) endQueued(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, state batch.ItemState, code errs.Code) (counted, error) {
+	text := batch.EndText(code)
+	detail, err := json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
+	if err != nil {
+		return counted{}, err
+	}
+	rows, err := tx.Query(ctx, `
+		WITH free AS (SELECT item_id FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND state = 'queued' ORDER BY item_id FOR UPDATE SKIP LOCKED)
+		UPDATE mappy.item i SET state = $3, error_code = $4, error = $5, retry_possible = $6, executed = 'no', finished_at = clock_timestamp()
+		FROM free WHERE i.tenant_id = $1 AND i.item_id = free.item_id RETURNING i.item_id, i.location_id, i.operation`,
+		tenant, b.ID, state, code, detail, batch.RetryPossible(code))
+	if err != nil {
+		return counted{}, err
+	}
+	ended, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i batch.Item, err error) {
+		i.Batch = b.ID
+		return i, row.Scan(&i.ID, &i.Location, &i.Operation)
+	})
+	if err != nil {
+		return counted{}, err
+	}
+	kind := audit.ItemFailed
+	if state == batch.ItemCancelled {
+		kind = audit.ItemCancelled
+	}
+	events := make([]audit.Event, len(ended))
+	for n, i := range ended {
+		events[n] = itemEvent(i, b, kind)
+		events[n].Result, events[n].ErrorCode = string(state), code
+	}
+	return delta(state, len(ended)), db.appendEvents(ctx, tx, tenant, events...)
+}
+
+// counted is a change of a batch's counters.
+type counted struct{ success, failure, cancelled, unknown int }
+
+func delta(s batch.ItemState, n int) (c counted) {
+	switch s {
+	case batch.ItemSucceeded:
+		c.success = n
+	case batch.ItemFailed:
+		c.failure = n
+	case batch.ItemCancelled:
+		c.cancelled = n
+	case batch.ItemUnknown:
+		c.unknown = n
+	default:
+	}
+	return c
+}
+
+func (c counted) plus(o counted) counted {
+	return counted{c.success + o.success, c.failure + o.failure, c.cancelled + o.cancelled, c.unknown + o.unknown}
+}
+
+// count changes a batch's counters and, with the last item, finishes it. It is the last statement but audit, so that the
+// batch's row is locked as shortly as possible.
+func (db *DB) count(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, d counted) error {
+	var status batch.Status
+	var c batch.Counts
+	err := tx.QueryRow(ctx, `
+		UPDATE mappy.batch SET success_count = success_count + $3, failure_count = failure_count + $4, cancelled_count = cancelled_count + $5, unknown_count = unknown_count + $6,
+			started_at = coalesce(started_at, clock_timestamp()),
+			status = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 < target_count THEN 'processing'
+				WHEN success_count + $3 = target_count THEN 'done'
+				WHEN failure_count + $4 = target_count THEN 'failed'
+				WHEN cancelled_count + $5 = target_count THEN 'cancelled'
+				ELSE 'partial' END,
+			finished_at = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 = target_count THEN clock_timestamp() END
+		WHERE tenant_id = $1 AND batch_id = $2
+		RETURNING status, target_count, success_count, failure_count, cancelled_count, unknown_count`,
+		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).Scan(&status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
+	if err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	if !status.Final() {
+		return nil
+	}
+	return db.batchFinished(ctx, tx, tenant, b, status, c)
+}
+
+// failuresNoted bounds how many failures a batch_finished event lists.
+const failuresNoted = 100
+
+func (db *DB) batchFinished(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, status batch.Status, c batch.Counts) error {
+	rows, err := tx.Query(ctx, `SELECT location_id, error_code FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND state IN ('failed', 'unknown') ORDER BY ordinal LIMIT $3`, tenant, b.ID, failuresNoted)
+	if err != nil {
+		return err
+	}
+	failures, err := pgx.CollectRows(rows, pgx.RowToStructByPos[audit.FailureNote])
+	if err != nil {
+		return err
+	}
+	counts := c.Public()
+	e := itemEvent(batch.Item{Batch: b.ID, Operation: b.Operation}, b, audit.BatchFinished)
+	e.Result, e.Details = string(status), &audit.Details{TargetCount: c.Target, Counts: &counts, Failures: failures}
+	return db.appendEvents(ctx, tx, tenant, e)
+}
+
+func itemEvent(i batch.Item, b batch.Batch, kind audit.Kind) audit.Event {
+	return audit.Event{
+		Kind: kind, RequestID: b.RequestID, Actor: audit.Actor{ClientID: b.Client, UserID: b.User, TokenID: b.Token}, Tool: b.Operation, Operation: i.Operation,
+		LocationID: int64(i.Location), BatchID: string(i.Batch), ItemID: string(i.ID), Assurance: string(b.Assurance),
+	}
+}
+
+// Postpone implements worker.Store: an open attempt is examined later.
+func (db *DB) Postpone(ctx context.Context, tenant authn.TenantID, id batch.AttemptID, by time.Duration, looks int, note string) error {
+	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE mappy.attempt SET examine_at = clock_timestamp() + $3::interval, looks = $4, looked_at = clock_timestamp(), note = $5
+			WHERE tenant_id = $1 AND attempt_id = $2 AND state = 'open'`, tenant, id, by, looks, note)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() != 1 {
+			return worker.ErrFenced
+		}
+		return nil
+	})
+}
+
+// Unclaimed implements worker.Store: of Google's names, those that no item is bound to and that our mirror had not seen
+// before the attempt, in the order given.
+func (db *DB) Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) (out []string, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT n FROM unnest($2::text[]) WITH ORDINALITY AS u (n, o)
+			WHERE NOT EXISTS (SELECT 1 FROM mappy.item i WHERE i.tenant_id = $1 AND i.resource_name = n)
+			  AND NOT EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = n AND r.first_seen_at < $3)
+			ORDER BY o`, tenant, names, since)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return out, err
+}
+
+var _ worker.Store = (*DB)(nil)
