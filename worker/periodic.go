@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/queue"
+	"github.com/mappy-dev/mappy-mcp/internal/redact"
+)
+
+// Housekeeper is what the periodic jobs need of PostgreSQL. Both catch up with whatever has gathered since the last run: a
+// missed run loses nothing.
+type Housekeeper interface {
+	Tenants(ctx context.Context) ([]authn.TenantID, error)
+	// Seal chains the tenant's audit events up to the point below which none can appear any more.
+	Seal(ctx context.Context, tenant authn.TenantID) (sealed int, err error)
+	// Sweep gives items whose job was lost a new one, and removes expired idempotency rows.
+	Sweep(ctx context.Context, tenant authn.TenantID) (requeued int, err error)
+}
+
+// SealWorker seals the audit chains of all tenants.
+type SealWorker struct {
+	river.WorkerDefaults[queue.SealArgs]
+	House Housekeeper
+}
+
+// Work implements river.Worker.
+func (w *SealWorker) Work(ctx context.Context, _ *river.Job[queue.SealArgs]) error {
+	return eachTenant(ctx, w.House, func(t authn.TenantID) error {
+		_, err := w.House.Seal(ctx, t)
+		return err
+	})
+}
+
+// SweepWorker looks after lost jobs and expired rows of all tenants.
+type SweepWorker struct {
+	river.WorkerDefaults[queue.SweepArgs]
+	House Housekeeper
+	Log   *slog.Logger
+}
+
+// Work implements river.Worker.
+func (w *SweepWorker) Work(ctx context.Context, _ *river.Job[queue.SweepArgs]) error {
+	return eachTenant(ctx, w.House, func(t authn.TenantID) error {
+		n, err := w.House.Sweep(ctx, t)
+		if n > 0 {
+			w.Log.WarnContext(ctx, "items without a job got a new one", "tenant", t, "items", n)
+		}
+		return err
+	})
+}
+
+// eachTenant runs fn for every tenant; one tenant's failure does not keep the others waiting.
+func eachTenant(ctx context.Context, h Housekeeper, fn func(authn.TenantID) error) error {
+	tenants, err := h.Tenants(ctx)
+	if err != nil {
+		return redact.Error(err)
+	}
+	var failed []error
+	for _, t := range tenants {
+		if err := fn(t); err != nil {
+			failed = append(failed, fmt.Errorf("tenant %s: %w", t, err))
+		}
+	}
+	if len(failed) > 0 {
+		return redact.Error(errors.Join(failed...))
+	}
+	return nil
+}
+
+// Periodic are the jobs that the leading worker enqueues by itself.
+func Periodic(sealEvery, sweepEvery time.Duration) []*river.PeriodicJob {
+	start := &river.PeriodicJobOpts{RunOnStart: true}
+	opts := &river.InsertOpts{Queue: queue.Maintenance, MaxAttempts: 1}
+	return []*river.PeriodicJob{
+		river.NewPeriodicJob(river.PeriodicInterval(sealEvery), func() (river.JobArgs, *river.InsertOpts) { return queue.SealArgs{}, opts }, start),
+		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) { return queue.SweepArgs{}, opts }, start),
+	}
+}

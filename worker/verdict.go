@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
+)
+
+// verdict turns a failure that certainly had no effect into the item's fate.
+func (r *run) verdict(b Begun, f *gbpapi.Error) Outcome {
+	text := faultText(f)
+	o := Outcome{
+		Attempt: batch.AttemptRefused, State: batch.ItemFailed, Code: f.Code, Executed: errs.ExecutedNo, RetryPossible: batch.RetryPossible(f.Code),
+		Error: &batch.ItemError{JA: text.JA, EN: text.EN, Google: &f.Fault}, GoogleCalls: 1, GoogleStatus: f.Fault.HTTPStatus, Note: f.Error(),
+	}
+	switch f.Class {
+	case gbpapi.NotSent, gbpapi.Throttled:
+		if b.Attempt.No < r.Attempts {
+			return r.again(b, o, f.RetryAfter)
+		}
+	case gbpapi.Dead, gbpapi.Operator:
+		o.StopsBatch = true
+	default:
+	}
+	return o
+}
+
+// pauseDefault is how long a bucket rests after a 429 that named no time; pauseMax bounds what a strange answer can ask for.
+const (
+	pauseDefault = 2 * time.Second
+	pauseMax     = time.Minute
+)
+
+// slowDown rests the bucket that Google said is exhausted, for all workers.
+func (r *run) slowDown(ctx context.Context, f *gbpapi.Error) {
+	if f.Class != gbpapi.Throttled {
+		return
+	}
+	d := f.RetryAfter
+	if d <= 0 {
+		d = pauseDefault
+	}
+	if err := r.Slots.Pause(context.WithoutCancel(ctx), r.slot, f.Quota.PerLocation, min(d, pauseMax)); err != nil {
+		r.Log.WarnContext(ctx, "quota not paused", "item", r.item, "error", err)
+	}
+}
+
+// faultText is what people are told about a failed item: what it means, then Google's own words.
+func faultText(f *gbpapi.Error) errs.Text {
+	t := f.Catalogued().Message
+	if said := f.Fault.Message; said != "" {
+		return errs.T(t.JA+" Google の応答: "+said, t.EN+" Google said: "+said)
+	}
+	return t
+}
