@@ -1,0 +1,205 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/schema"
+)
+
+// apiV4 is the Google API whose quota posts spend.
+const apiV4 = "mybusiness.v4"
+
+// Write is the answer of a write tool: a preview, or the accepted batch and, after wait_seconds, how it stands.
+type Write struct {
+	Preview  *admission.Preview  `json:"preview,omitempty" jsonschema:"what would happen; only with dry_run"`
+	Accepted *admission.Accepted `json:"accepted,omitempty" jsonschema:"the accepted write"`
+	Batch    *BatchView          `json:"batch,omitempty" jsonschema:"how the batch stands; only with wait_seconds"`
+}
+
+func postDescription(environment string) string {
+	return "Publishes a post on the public Google Business Profile of 1 to 100 stores (environment: " + environment + "), one new post per store. " +
+		"Every call without dry_run writes; it is accepted as a batch and carried out in the background: follow it with batch.status. " +
+		"Google reviews posts: they become visible within minutes to days, or are rejected. A post can be deleted again, but its id and publication time are lost and people may have seen it. " +
+		"Confirm with the user which stores and what text; the server enforces it: from 5 stores on, and for links or phone numbers that are not the tenant's own, it refuses with CONFIRMATION_REQUIRED until confirm_token comes back with the same arguments. " +
+		"Recommended: call with dry_run true, show the preview, then call again with confirm_token and an idempotency_key. " +
+		"Texts may hold {{location.title}}, {{location.store_code}}, {{location.city}}, {{location.phone}}, {{location.website}}; each store gets its own values. Put no phone number in the text (Google rejects it); use the CALL button."
+}
+
+func postFields() []schema.Field {
+	return []schema.Field{
+		schema.Enum("topic_type", "STANDARD: news; EVENT: needs event; OFFER: needs event (its period) and may have offer.", []string{gbp.TopicStandard, gbp.TopicEvent, gbp.TopicOffer}, schema.Default(gbp.TopicStandard)),
+		schema.Text("summary", "Text of the post, at most 1500 characters (not bytes) after templates are filled in. Real newlines.", schema.MaxLength(gbp.SummaryMax), schema.Example("新作の抹茶ラテが始まりました。{{location.title}}でお待ちしています。")),
+		schema.String("language_code", "Language of the text (BCP 47); Google detects it when left out.", schema.MaxLength(20), schema.Pattern(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$`), schema.Example("ja")),
+	}
+}
+
+func postParts() []schema.Field {
+	return []schema.Field{
+		schema.Nested("call_to_action", "Button under the post; not for OFFER.", schema.Object{Fields: []schema.Field{
+			schema.Enum("action_type", "Kind of the button. CALL dials the profile's phone number and takes no url.", []string{"BOOK", "ORDER", "SHOP", "LEARN_MORE", "SIGN_UP", "CALL"}, schema.Required()),
+			schema.URL("url", "Where the button leads; required for all but CALL.", schema.Templated(), schema.Example("https://www.example.com/menu")),
+		}}),
+		schema.Nested("event", "Title and period of an EVENT or OFFER, in the store's local wall clock, without time zone.", schema.Object{Fields: []schema.Field{
+			schema.Text("title", "Title, at most 58 characters.", schema.Required(), schema.MaxLength(gbp.EventTitleMax), schema.SingleLine(), schema.Example("冬のフェア")),
+			schema.Date("start_date", "First day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-24")),
+			schema.TimeOfDay("start_time", "Start on the first day, HH:MM; 00:00 when left out.", schema.Example("10:00")),
+			schema.Date("end_date", "Last day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-25")),
+			schema.TimeOfDay("end_time", "End on the last day, HH:MM; 23:59 when left out.", schema.Example("20:00")),
+		}}),
+		schema.Nested("offer", "Details of an OFFER.", schema.Object{Fields: []schema.Field{
+			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(58), schema.SingleLine(), schema.Example("WINTER10")),
+			schema.URL("redeem_url", "Where the offer is redeemed.", schema.Templated(), schema.Example("https://www.example.com/winter")),
+			schema.Text("terms", "Terms and conditions.", schema.MaxLength(5000)),
+		}}),
+		schema.List("media", "At most one photo.", schema.Nested("", "One photo.", schema.Object{Fields: []schema.Field{
+			schema.URL("source_url", "Public https address of a JPEG or PNG (250x250 px and 10 KB to 5 MB); Google fetches it. No share pages, no video.", schema.Required(), schema.Example("https://www.example.com/latte.jpg")),
+		}}), schema.MaxItems(10)),
+		schema.DateTime("scheduled_time", "Publish at this time instead of now (RFC 3339 with offset); Google holds it.", schema.Example("2026-12-24T09:00:00+09:00")),
+	}
+}
+
+func postCreateInput() schema.Object {
+	post := append(postFields(), postParts()...)
+	override := append([]schema.Field{
+		schema.LocationID("location_id", "Store of location_ids that gets something else.", schema.Required(), schema.Example("8802")),
+		schema.Text("summary", "Text for this store only, at most 1500 characters.", schema.MaxLength(gbp.SummaryMax)),
+	}, postParts()...)
+	fields := []schema.Field{
+		schema.List("location_ids", "Stores that get the post, 1 to 100, from location.list.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Required(), schema.Items(1, 100)),
+		schema.Nested("post", "What is published.", schema.Object{Fields: post}, schema.Required()),
+		schema.List("overrides", "Differences for single stores; a part that is present replaces the post's whole part.", schema.Nested("", "One store's differences.", schema.Object{Fields: override}), schema.MaxItems(100)),
+	}
+	return schema.Object{Fields: append(fields, safety(true)...)}
+}
+
+// postChange is a post.create as admission sees it.
+type postChange struct{ gbp.PostCreate }
+
+// LocationIDs implements admission.Change.
+func (c postChange) LocationIDs() []gbp.LocationID { return c.PostCreate.LocationIDs }
+
+// Headline implements admission.Change.
+func (c postChange) Headline() string {
+	switch {
+	case c.Post.Summary != "":
+		return c.Post.Summary
+	case c.Post.Event != nil:
+		return c.Post.Event.Title
+	}
+	return c.Post.TopicType
+}
+
+// Plan implements admission.Change.
+func (c postChange) Plan(loc gbp.Location, now time.Time, l errs.Locale) (gbp.Rendered, []errs.Violation, []gbp.Warning) {
+	return gbp.RenderPost(c.For(loc.ID), loc, now, l)
+}
+
+func parsePostCreate(input schema.Object) func(json.RawMessage, errs.Locale) (admission.Change, admission.Safety, []errs.Violation) {
+	return func(raw json.RawMessage, l errs.Locale) (admission.Change, admission.Safety, []errs.Violation) {
+		var args struct {
+			gbp.PostCreate
+			admission.Safety
+		}
+		values, violations := input.Decode(raw, l)
+		if len(violations) > 0 {
+			return nil, admission.Safety{}, violations
+		}
+		if err := values.Into(&args); err != nil {
+			return nil, admission.Safety{}, []errs.Violation{{Path: "$", Rule: "type", Message: err.Error()}}
+		}
+		change := args.PostCreate.Normalise()
+		violations = change.OverrideViolations(l)
+		if args.PageToken != "" && !args.DryRun {
+			violations = append(violations, errs.Violation{Path: "page_token", Rule: "not_allowed", Message: errs.T("page_token は dry_run: true のときだけ使えます。", "page_token goes with dry_run true only.").In(l)})
+		}
+		return postChange{change}, args.Safety, violations
+	}
+}
+
+func postCreate(s *Set) (Tool, error) {
+	input := postCreateInput()
+	t := Tool{
+		Name: "post.create", Title: "Publish a post on stores", Scope: "posts:write", OpenWorld: true,
+		Description: postDescription(s.Environment), Input: input,
+	}
+	op := admission.Operation{
+		Name: t.Name, Scope: t.Scope, API: apiV4, Parse: parsePostCreate(input),
+		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"post id", "publication time"}},
+	}
+	var err error
+	t.Output, err = output[Write]()
+	t.run = s.write(op)
+	return t, err
+}
+
+// write runs a write tool: the admission chain, then, for an accepted write, the wait that was asked for.
+func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result, error) {
+	return func(ctx context.Context, call *Call) (Result, error) {
+		c := &admission.Call{Principal: call.Principal, RequestID: call.RequestID, Operation: op, Arguments: call.Arguments}
+		answer, err := s.Admission.Admit(ctx, c)
+		if err != nil {
+			return Result{}, err
+		}
+		if answer.Preview != nil {
+			return success(previewSentence(answer.Preview, call.Principal.Locale), Write{Preview: answer.Preview})
+		}
+		w := Write{Accepted: answer.Accepted}
+		if seconds := c.Safety().WaitSeconds; seconds > 0 {
+			w.Batch, err = s.wait(ctx, call, answer.Accepted.BatchID, seconds)
+			if err != nil { // accepted is accepted: the wait is only a convenience
+				s.Log.WarnContext(ctx, "wait ended early", "request_id", call.RequestID, "error", err)
+			}
+		}
+		return success(acceptedSentence(w, call.Principal.Locale), w, batchLink(string(answer.Accepted.BatchID)))
+	}
+}
+
+func previewSentence(p *admission.Preview, l errs.Locale) string {
+	t := errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", p.TargetCount).In(l)
+	for _, v := range p.ValidationErrors {
+		t += fmt.Sprintf("\n- %s: %s", v.Path, v.Message)
+	}
+	if r := p.WouldRefuse; r != nil {
+		t += "\nwould_execute: false, " + string(r.ErrorCode) + ": " + r.Message
+	}
+	if c := p.Confirmation; c.Required {
+		t += "\n" + c.Question
+		if c.ConfirmToken != "" {
+			t += "\nconfirm_token: " + c.ConfirmToken
+		}
+		if c.Note != "" {
+			t += "\n" + c.Note
+		}
+	}
+	for i, w := range p.ValidationWarnings {
+		if i == shownWarnings {
+			t += fmt.Sprintf("\n! … (%d)", len(p.ValidationWarnings))
+			break
+		}
+		t += fmt.Sprintf("\n! %s (%d): %s %s", w.Code, w.LocationID, w.Message, w.Span)
+	}
+	return t
+}
+
+const shownWarnings = 10
+
+func acceptedSentence(w Write, l errs.Locale) string {
+	a := w.Accepted
+	t := errs.Tf("受け付けました。batch_id: %[1]s、対象 %[2]d 店舗、idempotency_key: %[3]s (%[4]s)。", "Accepted. batch_id: %[1]s, %[2]d store(s), idempotency_key: %[3]s (%[4]s).",
+		a.BatchID, a.TargetCount, a.Idempotency.Key, a.Idempotency.Outcome).In(l)
+	switch {
+	case w.Batch != nil:
+		t += "\n" + batchSentence(w.Batch, l)
+	case a.Current != nil:
+		t += "\n" + errs.Tf("再送と判断し、新たには実行していません。現在の状態: %s。", "This was a repeat; nothing new was executed. Status now: %s.", a.Current.Status).In(l)
+	default:
+		t += "\n" + a.Next
+	}
+	return t
+}

@@ -1,0 +1,127 @@
+package tools
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+	"github.com/mappy-dev/mappy-mcp/internal/schema"
+)
+
+// storesPerPage bounds how many locations one page of posts reads at Google.
+const storesPerPage = 10
+
+type postListQuery struct {
+	page
+	LocationIDs []gbp.LocationID `json:"location_ids"`
+	State       string           `json:"state"`
+	Since       string           `json:"since"`
+}
+
+// PostPage is the answer of post.list.
+type PostPage struct {
+	Posts         []Post        `json:"posts" jsonschema:"posts by store, newest first within a store"`
+	Unreadable    []StoreNotice `json:"unreadable" jsonschema:"stores whose posts could not be read, with the reason"`
+	NextPageToken string        `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
+	AsOf          string        `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
+}
+
+// StoreNotice says why something could not be had for one store.
+type StoreNotice struct {
+	LocationID gbp.LocationID `json:"location_id" jsonschema:"the store"`
+	ErrorCode  errs.Code      `json:"error_code" jsonschema:"code of the error catalogue"`
+	Message    string         `json:"message" jsonschema:"the reason in words"`
+}
+
+// Post is a post as agents see it.
+type Post struct {
+	PostID     string         `json:"post_id" jsonschema:"our id of the post (ULID)"`
+	LocationID gbp.LocationID `json:"location_id" jsonschema:"the store"`
+	Version    string         `json:"version" jsonschema:"digest for expected_version"`
+	State      string         `json:"state" jsonschema:"Google's state: PROCESSING, LIVE, REJECTED, SCHEDULED or RECURRING"`
+	CreatedAt  string         `json:"created_at" jsonschema:"RFC 3339 time at Google"`
+	GoogleName string         `json:"google_name" jsonschema:"Google's own name of the post"`
+	SearchURL  string         `json:"search_url,omitempty" jsonschema:"where the public sees it"`
+	MediaCount int            `json:"media_count" jsonschema:"number of photos that Google confirmed"`
+	BatchID    string         `json:"batch_id,omitempty" jsonschema:"the batch that made it; absent when it was not made here"`
+	Post       gbp.LocalPost  `json:"post" jsonschema:"the content, in Google's words"`
+}
+
+// postStates are Google's, for the filter.
+var postStates = []string{gbp.PostLive, gbp.PostProcessing, gbp.PostRejected, gbp.PostScheduled, gbp.PostRecurring}
+
+func postList(s *Set) (Tool, error) {
+	t := Tool{
+		Name: "post.list", Title: "List posts", Scope: "posts:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
+		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores; follow next_page_token for the rest. " +
+			"A store that cannot be read is listed under unreadable and does not hide the others.",
+		Input: schema.Object{Fields: append([]schema.Field{
+			schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
+			schema.Enum("state", "Only posts in this state of Google's.", postStates),
+			schema.DateTime("since", "Only posts made at or after this time.", schema.Example("2026-11-01T00:00:00+09:00")),
+		}, paging()...)},
+	}
+	var err error
+	t.Output, err = output[PostPage]()
+	t.run = read(s, &t, func(ctx context.Context, call *Call, q postListQuery) (Result, error) {
+		after, err := numberToken(q.Token, call.Principal.Locale)
+		if err != nil {
+			return Result{}, err
+		}
+		stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
+			IDs: q.LocationIDs, Grants: call.Principal.Grants, After: gbp.LocationID(after), Limit: storesPerPage + 1,
+		})
+		if err != nil {
+			return Result{}, err
+		}
+		out := PostPage{Posts: []Post{}, Unreadable: []StoreNotice{}}
+		if len(stores) > storesPerPage {
+			stores = stores[:storesPerPage]
+			out.NextPageToken = encodeToken(strconv.FormatInt(int64(stores[storesPerPage-1].ID), 10))
+		}
+		s.readPosts(ctx, call, q, stores, &out)
+		return success(errs.Tf("%[1]d 店舗から %[2]d 件の投稿を読みました。", "%[2]d post(s) on %[1]d store(s).", len(stores), len(out.Posts)).In(call.Principal.Locale), out)
+	})
+	return t, err
+}
+
+func (s *Set) readPosts(ctx context.Context, call *Call, q postListQuery, stores []gbp.Location, out *PostPage) {
+	since, err := time.Parse(time.RFC3339, q.Since)
+	if err != nil {
+		since = time.Time{} // absent; the decoder refuses anything malformed
+	}
+	asOf := s.Now()
+	for _, l := range stores {
+		found, at, err := s.Posts.Posts(ctx, call.Principal.TenantID, l)
+		if err != nil {
+			e := errs.From(err)
+			out.Unreadable = append(out.Unreadable, StoreNotice{LocationID: l.ID, ErrorCode: e.Code, Message: e.Message.In(call.Principal.Locale)})
+			continue
+		}
+		if at.Before(asOf) {
+			asOf = at
+		}
+		for _, r := range found {
+			p, created, err := postOf(r)
+			if err != nil || created.Before(since) || q.State != "" && p.State != q.State {
+				continue
+			}
+			out.Posts = append(out.Posts, p)
+		}
+	}
+	out.AsOf = stamp(asOf)
+}
+
+func postOf(r gbp.Resource) (Post, time.Time, error) {
+	p, err := gbp.ParseRemotePost(r.Snapshot)
+	if err != nil {
+		return Post{}, time.Time{}, err
+	}
+	return Post{
+		PostID: r.ID, LocationID: r.Location, Version: p.Version(), State: p.State, CreatedAt: stamp(p.CreateTime), GoogleName: string(p.Name),
+		SearchURL: p.SearchURL, MediaCount: p.MediaCount, BatchID: r.Batch, Post: p.Post,
+	}, p.CreateTime, nil
+}

@@ -1,0 +1,151 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
+)
+
+// Deps are what tools work with, each as narrow as its use.
+type Deps struct {
+	Admission interface {
+		Admit(ctx context.Context, c *admission.Call) (*admission.Answer, error)
+	}
+	Store Store
+	Posts interface {
+		// Posts reads a location's posts at Google, or what was read within the last minute.
+		Posts(ctx context.Context, tenant authn.TenantID, loc gbp.Location) (posts []gbp.Resource, asOf time.Time, err error)
+	}
+	Limiter admission.Limiter
+	// Environment names the deployment in every write description.
+	Environment string
+	ReadOnly    bool
+	Now         func() time.Time
+	NewID       func() string
+	Log         *slog.Logger
+	// Observe is told about each call; may be nil.
+	Observe func(tool string, code errs.Code, took time.Duration)
+}
+
+// Store is what read tools and batch.cancel need of PostgreSQL.
+type Store interface {
+	admission.Recorder
+	ListLocations(ctx context.Context, tenant authn.TenantID, f postgres.LocationFilter) ([]gbp.Location, error)
+	Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) ([]gbp.Location, error)
+	Resource(ctx context.Context, tenant authn.TenantID, kind, id string) (gbp.Resource, bool, error)
+	Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error)
+	Batches(ctx context.Context, tenant authn.TenantID, f postgres.BatchFilter) ([]batch.Batch, error)
+	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
+	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (postgres.Cancelled, error)
+	BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (batch.Status, int, error)
+}
+
+// Set is the tools of the product.
+type Set struct {
+	Deps
+	tools  []Tool
+	byName map[string]*Tool
+}
+
+// NewSet makes the tools, in the order in which people think of them, and checks their declarations.
+func NewSet(d Deps) (*Set, error) {
+	if d.Observe == nil {
+		d.Observe = func(string, errs.Code, time.Duration) {}
+	}
+	s := &Set{Deps: d, byName: map[string]*Tool{}}
+	var faults []error
+	for _, build := range []func(*Set) (Tool, error){
+		locationList, locationGet, postList, postGet, postCreate, batchStatus, batchList, batchCancel, limitsGet,
+	} {
+		t, err := build(s)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("tool %s: %w", t.Name, err))
+		}
+		s.tools = append(s.tools, t)
+	}
+	for i := range s.tools {
+		s.byName[s.tools[i].Name] = &s.tools[i]
+	}
+	return s, errors.Join(faults...)
+}
+
+// List is every tool. What a read-only server hides is the front door's matter.
+func (s *Set) List() []Tool { return append([]Tool(nil), s.tools...) }
+
+// Call runs one tool. Every refusal is part of the result; the error catalogue is the only vocabulary.
+func (s *Set) Call(ctx context.Context, name string, call *Call) Result {
+	started := s.Now()
+	t, ok := s.byName[name]
+	if !ok {
+		return s.refusal(ctx, call, errs.New(errs.Internal, errs.Tf("ツール %s はありません。", "There is no tool %s.", name)))
+	}
+	r, err := t.run(ctx, call)
+	code := errs.CodeOf(err)
+	if err != nil {
+		r = s.refusal(ctx, call, errs.From(err))
+	}
+	s.Observe(name, code, s.Now().Sub(started))
+	return r
+}
+
+func (s *Set) refusal(ctx context.Context, call *Call, e *errs.Error) Result {
+	if e.Code == errs.Internal {
+		s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tenant", call.Principal.TenantID, "error", e)
+	}
+	return errorResult(e.Public(call.Principal.Locale, call.RequestID))
+}
+
+// read runs a read tool: arguments, scope, its limit, then the query. Without Redis reads go on, uncounted. Refusals of
+// reads are recorded like those of writes.
+func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q Q) (Result, error)) func(context.Context, *Call) (Result, error) {
+	return func(ctx context.Context, call *Call) (Result, error) {
+		r, err := readOnce(ctx, s, t, call, query)
+		if err == nil || errs.CodeOf(err) == errs.Unavailable {
+			return r, err
+		}
+		e := errs.From(err)
+		ev := audit.Event{
+			Kind: audit.AdmissionRefused, RequestID: call.RequestID, Actor: audit.ActorOf(call.Principal), Tool: t.Name, Operation: t.Name,
+			Result: "refused", ErrorCode: e.Code, Details: &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit},
+		}
+		if e.Code == errs.RateLimited {
+			ev.Kind = audit.RateLimited
+		}
+		if e.Code == errs.Internal {
+			s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tool", t.Name, "error", err)
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admission.Deadline)
+		defer cancel()
+		return Result{}, admission.Refused(ctx, s.Store, s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
+	}
+}
+
+func readOnce[Q any](ctx context.Context, s *Set, t *Tool, call *Call, query func(ctx context.Context, call *Call, q Q) (Result, error)) (Result, error) {
+	var q Q
+	values, violations := t.Input.Decode(call.Arguments, call.Principal.Locale)
+	if len(violations) > 0 {
+		return Result{}, admission.Invalid(violations)
+	}
+	if err := values.WithDefaults().Into(&q); err != nil {
+		return Result{}, fmt.Errorf("arguments of %s: %w", t.Name, err)
+	}
+	if !call.Principal.HasScope(t.Scope) {
+		return Result{}, admission.MissingScope(t.Scope)
+	}
+	_, err := s.Limiter.Take(ctx, ratelimit.ReadBuckets(call.Principal), s.NewID())
+	if err != nil && errs.CodeOf(err) != errs.Unavailable {
+		return Result{}, err
+	}
+	return query(ctx, call, q)
+}
