@@ -1,0 +1,132 @@
+// Package app builds the object graph once, for the server, the workers, the command line and the end-to-end tests.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
+	"github.com/mappy-dev/mappy-mcp/internal/confirm"
+	"github.com/mappy-dev/mappy-mcp/internal/fault"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
+	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
+	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
+	"github.com/mappy-dev/mappy-mcp/internal/ids"
+	"github.com/mappy-dev/mappy-mcp/internal/keyring"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+	"github.com/mappy-dev/mappy-mcp/internal/postread"
+	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
+	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
+	"github.com/mappy-dev/mappy-mcp/internal/slots"
+	"github.com/mappy-dev/mappy-mcp/internal/telemetry"
+	"github.com/mappy-dev/mappy-mcp/tools"
+	"github.com/mappy-dev/mappy-mcp/worker"
+)
+
+// App is the running product.
+type App struct {
+	Config  config.Config
+	Log     *slog.Logger
+	DB      *postgres.DB
+	Redis   *redis.Client
+	Keys    *keyring.Keyring
+	Tokens  *gtoken.Source
+	Google  *gbpapi.Client
+	Slots   *slots.Slots
+	Tools   *tools.Set
+	Metrics *telemetry.Metrics
+
+	now func() time.Time
+}
+
+// New connects to PostgreSQL and Redis and builds everything. Redis may be away: the server then starts and refuses writes.
+func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
+	a := &App{Config: c, Log: log, Metrics: telemetry.NewMetrics(), now: time.Now} //nolint:forbidigo // here the real clock enters
+	if c.DatabaseURL == "" || c.RedisURL == "" {
+		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
+	}
+	var err error
+	if a.Keys, err = keyring.Load(c.Keyring, c.KeyringB64); err != nil {
+		return nil, err
+	}
+	if a.Redis, err = redisdb.Open(c.RedisURL); err != nil {
+		return nil, err
+	}
+	a.DB, err = postgres.Open(ctx, postgres.Options{
+		URL: c.DatabaseURL, Environment: c.Environment, Policy: c.Policy, Now: a.now, MaxConns: int32(min(c.DatabaseConnections, 1000)), Log: log, //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, errors.Join(err, a.Redis.Close())
+	}
+	if err := a.build(); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) build() (err error) {
+	c := a.Config
+	a.Tokens, err = gtoken.New(gtoken.Options{
+		Store: a.DB, Keys: a.Keys, ClientID: c.GoogleClientID, ClientSecret: c.GoogleClientSecret, BaseURL: c.GoogleBaseURL, Now: a.now, Observe: a.Metrics.Token,
+	})
+	if err != nil {
+		return err
+	}
+	a.Google, err = gbpapi.New(gbpapi.Options{BaseURL: c.GoogleBaseURL, Tokens: a.Tokens, Timeout: c.Worker.CallTimeout, Now: a.now, Observe: a.Metrics.Google})
+	if err != nil {
+		return err
+	}
+	a.Slots = slots.New(a.Redis, c.Google.Project, slots.Limits{
+		RequestsPerMinute: c.Google.RequestsPerMinute, EditsPerWindow: c.Google.EditsPerMinute, Window: time.Minute, UserItems: c.Google.UserItems,
+		Hold: c.Worker.CallTimeout + c.Worker.SendWindow + 15*time.Second,
+	})
+	newID := ids.NewSource(a.now).New
+	limiter := ratelimit.New(a.Redis)
+	adm := admission.New(admission.Deps{
+		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots,
+		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
+	})
+	a.Tools, err = tools.NewSet(tools.Deps{
+		Admission: adm, Store: a.DB, Posts: postread.New(a.Google, a.DB, a.Slots, a.now), Limiter: limiter, Environment: c.Environment, ReadOnly: c.ReadOnly,
+		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
+	})
+	return err
+}
+
+// Items is the worker of items.
+func (a *App) Items() *worker.ItemWorker {
+	w := a.Config.Worker
+	return worker.NewItemWorker(worker.Deps{
+		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: []worker.Executor{worker.PostCreate{Google: a.Google}},
+		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew},
+		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
+	})
+}
+
+// Ready tells whether both stores answer.
+func (a *App) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := a.DB.Ping(ctx); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	if err := a.Redis.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (a *App) Close() {
+	a.DB.Close()
+	if err := a.Redis.Close(); err != nil {
+		a.Log.Warn("redis not closed", "error", err)
+	}
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
+	"github.com/mappy-dev/mappy-mcp/tools"
+	"github.com/mappy-dev/mappy-mcp/worker"
+)
+
+// Server is the MCP front with its admin listener.
+type Server struct {
+	app     *App
+	front   *mcpserver.Server
+	ready   atomic.Bool
+	address string
+}
+
+// NewServer builds the front. address is where it is reached when no public URL is configured.
+func (a *App) NewServer(address string) (*Server, error) {
+	c := a.Config
+	public := c.PublicURL
+	if public == "" {
+		public = "http://" + address
+	}
+	front, err := mcpserver.New(mcpserver.Options{
+		Tools: a.Tools, Authenticator: a.DB, AuditRefusal: a.auditRefusal, PublicURL: public, AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
+		ReadOnly: c.ReadOnly, LegacySessions: c.LegacySessions, Environment: c.Environment, Version: Version, Instructions: tools.Instructions(c.Environment),
+		Locale: c.Locale, Prompts: []mcpserver.Prompt{safeWriteGuide(c.Environment)}, Resources: a.resources(), Log: a.Log, Clock: a.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{app: a, front: front, address: address}, nil
+}
+
+// Version is the product's version, shown to clients.
+const Version = "0.1.0"
+
+func safeWriteGuide(environment string) mcpserver.Prompt {
+	return mcpserver.Prompt{
+		Name: "safe_write_guide", Title: "How to write safely", Description: "The recommended flow of a write: preview, ask the person, write with token and key, poll, report per store.",
+		Text: tools.Guide(environment),
+	}
+}
+
+// resources are what clients can read by URI: the session's capabilities, and batches.
+func (a *App) resources() []mcpserver.Resource {
+	byTool := func(tool string, arguments func(uri string) (json.RawMessage, error)) func(context.Context, *mcpserver.ResourceCall) (string, error) {
+		return func(ctx context.Context, c *mcpserver.ResourceCall) (string, error) {
+			args, err := arguments(c.URI)
+			if err != nil {
+				return "", err
+			}
+			return a.Tools.Resource(ctx, tool, &tools.Call{Principal: c.Principal, RequestID: c.RequestID, Arguments: args, Progress: func(int, int, string) {}})
+		}
+	}
+	return []mcpserver.Resource{
+		{
+			URI: "mappy://capabilities", Name: "capabilities", Title: "What this session may do", Description: "Tools that this session may use and why not more, limits, granted stores.",
+			Read: byTool("limits.get", func(string) (json.RawMessage, error) { return nil, nil }),
+		},
+		{
+			URI: "mappy://batches/{batch_id}", Name: "batch", Title: "A batch", Description: "An accepted write with its outcome per store.",
+			Read: byTool("batch.status", func(uri string) (json.RawMessage, error) {
+				return json.Marshal(map[string]string{"batch_id": uri[len("mappy://batches/"):], "items": "all"})
+			}),
+		},
+	}
+}
+
+// auditRefusal records a request that was turned away before a tool was called. Without a principal it belongs to the system tenant.
+func (a *App) auditRefusal(ctx context.Context, r mcpserver.Refusal) error {
+	e := audit.Event{Kind: audit.LoginFailed, RequestID: r.RequestID, Tool: r.Tool, Result: "refused", ErrorCode: r.Code}
+	tenant := authn.SystemTenant
+	if r.Principal != nil {
+		e.Kind, e.Actor, tenant = audit.AdmissionRefused, audit.ActorOf(r.Principal), r.Principal.TenantID
+	} else if !r.TokenSent {
+		return nil // nobody tried anything: clients begin without a token to learn where to get one
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	return a.DB.Record(ctx, tenant, e)
+}
+
+// Handler serves the public address: MCP, its metadata and the health of the process.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", s.front.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", s.readyz)
+	return mux
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if !s.ready.Load() {
+		answer(w, http.StatusServiceUnavailable, "stopping")
+		return
+	}
+	if err := s.app.Ready(r.Context()); err != nil {
+		s.app.Log.WarnContext(r.Context(), "not ready", "error", err)
+		answer(w, http.StatusServiceUnavailable, "a store does not answer")
+		return
+	}
+	answer(w, http.StatusOK, "ready")
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // the peer may be gone
+}
+
+// Run serves on l and on the admin listener (nil: none) until ctx ends; then readiness fails first, sessions are closed,
+// running calls finish, and workers record what they have sent. withWorker runs the workers in this process too.
+func (a *App) Run(ctx context.Context, l, admin net.Listener, withWorker bool) error {
+	s, err := a.NewServer(l.Addr().String())
+	if err != nil {
+		return err
+	}
+	public := mcpserver.HTTPServer("", s.Handler())
+	servers := []*http.Server{public}
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return listen(public, l) })
+	if admin != nil {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", a.Metrics.Handler())
+		mux.HandleFunc("GET /readyz", s.readyz)
+		as := mcpserver.HTTPServer("", mux)
+		servers = append(servers, as)
+		g.Go(func() error { return listen(as, admin) })
+	}
+	if withWorker {
+		g.Go(func() error { return a.Work(running) })
+	}
+	s.ready.Store(true)
+	a.Log.Info("serving", "address", l.Addr().String(), "environment", a.Config.Environment, "worker", withWorker)
+	g.Go(func() error {
+		<-running.Done()
+		s.ready.Store(false)
+		return s.stop(servers)
+	})
+	return g.Wait()
+}
+
+func listen(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) stop(servers []*http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.app.Config.Worker.ShutdownGrace)
+	defer cancel()
+	err := s.front.Shutdown(ctx)
+	for _, h := range servers {
+		err = errors.Join(err, h.Shutdown(ctx))
+	}
+	return err
+}
+
+// Work runs the workers until ctx ends.
+func (a *App) Work(ctx context.Context) error {
+	w := a.Config.Worker
+	o := worker.PoolOptions{
+		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
+	}
+	pool, err := worker.NewPool(a.DB.Pool(), a.Items(), a.DB, o)
+	if err != nil {
+		return err
+	}
+	if err := pool.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	a.Log.Info("working", "interactive", w.Interactive, "bulk", w.Bulk)
+	<-ctx.Done()
+	return worker.Stop(ctx, pool, w.ShutdownGrace)
+}
+
+// Stdio serves one token on a pair of streams.
+func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer, names mcpserver.ToolNames) error {
+	s, err := a.NewServer("127.0.0.1")
+	if err != nil {
+		return err
+	}
+	return s.front.Stdio(ctx, a.Config.Token, in, out, names)
+}

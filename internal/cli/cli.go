@@ -1,0 +1,161 @@
+// Package cli is the command line of mappy-mcp: flags to action, action to output and exit code. Every command prints for
+// people, or with --output json for programs; exit codes are the error catalogue's.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mappy-dev/mappy-mcp/internal/app"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/telemetry"
+)
+
+// Env is what a run of the command line touches: tests bring their own.
+type Env struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Lookup   func(string) (string, bool)
+}
+
+// OSEnv is the process's own.
+func OSEnv() Env {
+	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv}
+}
+
+// command is the state that all subcommands share.
+type command struct {
+	Env
+	file   string
+	output string
+	tenant string
+}
+
+// Run executes the command line and gives the exit code.
+func Run(ctx context.Context, args []string, env Env) int {
+	c := &command{Env: env}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	return c.fail(err)
+}
+
+// fail prints an error once and gives its exit code.
+func (c *command) fail(err error) int {
+	e, catalogued := errors.AsType[*errs.Error](err)
+	if c.output == "json" {
+		p := errs.From(err).Public(errs.English, "")
+		if !catalogued {
+			p.Message = err.Error()
+		}
+		_ = c.json(p) // nothing more can be said when even this fails
+	} else {
+		_, _ = fmt.Fprintln(c.Err, "mappy-mcp:", err)
+	}
+	if catalogued {
+		return e.Code.Info().Exit
+	}
+	return 1
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "mappy-mcp", Short: "Mappy's write server for Google Business Profiles",
+		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&c.file, "config", "", "configuration file (YAML); MAPPY_* variables override it")
+	f.StringVar(&c.output, "output", "text", "text or json")
+	f.StringVar(&c.tenant, "tenant", "", "tenant to work on; may be left out when there is one")
+	root.AddCommand(c.serve(), c.work(), c.stdio(), c.migrate(), c.apply(), c.tokens(), c.locations(), c.batches(), c.kill(), c.audit(), c.doctor(), c.configuration(), c.keys(), c.demo())
+	return root
+}
+
+func (c *command) load() (config.Config, error) { return config.Load(c.file, c.Lookup) }
+
+// open builds the product for one command.
+func (c *command) open(ctx context.Context) (*app.App, error) {
+	cfg, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	return app.New(ctx, cfg, telemetry.Logger(cfg.LogLevel))
+}
+
+// with opens the product, finds the tenant, and runs fn.
+func (c *command) with(ctx context.Context, fn func(a *app.App, tenant authn.TenantID) error) error {
+	a, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	t, err := c.theTenant(ctx, a)
+	if err != nil {
+		return err
+	}
+	return fn(a, t)
+}
+
+func (c *command) theTenant(ctx context.Context, a *app.App) (authn.TenantID, error) {
+	all, err := a.DB.Tenants(ctx)
+	if err != nil {
+		return "", err
+	}
+	var own []authn.TenantID
+	for _, t := range all {
+		if c.tenant == string(t) {
+			return t, nil
+		}
+		if t != authn.SystemTenant {
+			own = append(own, t)
+		}
+	}
+	switch {
+	case c.tenant != "":
+		return "", fmt.Errorf("there is no tenant %q; known are %v", c.tenant, own)
+	case len(own) == 1:
+		return own[0], nil
+	case len(own) == 0:
+		return "", errors.New("there is no tenant yet; declare one with `mappy-mcp apply -f FILE`")
+	}
+	return "", fmt.Errorf("several tenants exist, name one with --tenant: %v", own)
+}
+
+// print writes v as JSON, or the lines that text gives.
+func (c *command) print(v any, text func(w io.Writer)) error {
+	if c.output == "json" {
+		return c.json(v)
+	}
+	text(c.Out)
+	return nil
+}
+
+func (c *command) json(v any) error {
+	e := json.NewEncoder(c.Out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// operator is who runs the command, for the audit.
+func operator() string {
+	if u, err := user.Current(); err == nil {
+		return "cli:" + u.Username
+	}
+	return "cli"
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mappy-dev/mappy-mcp/internal/app"
+	"github.com/mappy-dev/mappy-mcp/migrations"
+)
+
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	// Do says what to do about it.
+	Do string `json:"do,omitempty"`
+}
+
+func (c *command) doctor() *cobra.Command {
+	return &cobra.Command{Use: "doctor", Short: "Check configuration, PostgreSQL, Redis, migrations, clock and keyring, and say what to do", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		findings := c.examine(cmd.Context())
+		if err := c.print(findings, func(w io.Writer) {
+			for _, f := range findings {
+				mark := "ok  "
+				if !f.OK {
+					mark = "FAIL"
+				}
+				_, _ = fmt.Fprintf(w, "%s %-10s %s\n", mark, f.Check, f.Detail)
+				if f.Do != "" {
+					_, _ = fmt.Fprintf(w, "     %-10s -> %s\n", "", f.Do)
+				}
+			}
+		}); err != nil {
+			return err
+		}
+		for _, f := range findings {
+			if !f.OK {
+				return errors.New("doctor found problems")
+			}
+		}
+		return nil
+	}}
+}
+
+func (c *command) examine(ctx context.Context) []finding {
+	cfg, err := c.load()
+	if err != nil {
+		return []finding{{Check: "config", Detail: err.Error(), Do: "mend the file or the variable named above"}}
+	}
+	out := []finding{{Check: "config", OK: true, Detail: "environment " + cfg.Environment}}
+	a, err := c.open(ctx)
+	if err != nil {
+		return append(out, finding{Check: "start", Detail: err.Error(), Do: "the server would not start either; mend this first"})
+	}
+	defer a.Close()
+	out = append(out, finding{Check: "keyring", OK: true, Detail: "readable"})
+	out = append(out, postgresFindings(ctx, a)...)
+	out = append(out, redisFindings(ctx, a)...)
+	if cfg.OwnerDatabaseURL != "" {
+		out = append(out, migrationFinding(ctx, cfg.OwnerDatabaseURL))
+	}
+	return out
+}
+
+// clockTolerance is how far our clock may be from PostgreSQL's before tokens and deadlines are judged wrongly.
+const clockTolerance = 5 * time.Second
+
+func postgresFindings(ctx context.Context, a *app.App) []finding {
+	var version string
+	var now time.Time
+	if err := a.DB.Pool().QueryRow(ctx, `SELECT current_setting('server_version'), clock_timestamp()`).Scan(&version, &now); err != nil {
+		return []finding{{Check: "postgres", Detail: "does not answer", Do: "check MAPPY_DATABASE_URL and that the server runs"}}
+	}
+	skew := time.Since(now).Round(time.Millisecond)
+	clock := finding{Check: "clock", OK: skew.Abs() < clockTolerance, Detail: "differs from PostgreSQL's by " + skew.String()}
+	if !clock.OK {
+		clock.Do = "synchronise the clocks (NTP)"
+	}
+	return []finding{{Check: "postgres", OK: true, Detail: "version " + version}, clock}
+}
+
+func redisFindings(ctx context.Context, a *app.App) []finding {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	info, err := a.Redis.InfoMap(ctx, "server", "memory").Result()
+	if err != nil {
+		return []finding{{Check: "redis", Detail: "does not answer", Do: "check MAPPY_REDIS_URL and that the server runs; writes are refused meanwhile"}}
+	}
+	out := []finding{{Check: "redis", OK: true, Detail: "version " + info["Server"]["redis_version"]}}
+	eviction := finding{Check: "eviction", OK: true, Detail: info["Memory"]["maxmemory_policy"]}
+	if strings.HasPrefix(eviction.Detail, "allkeys") {
+		eviction.OK, eviction.Do = false, "set maxmemory-policy noeviction: this one throws confirm tokens and limits away under memory pressure"
+	}
+	return append(out, eviction)
+}
+
+func migrationFinding(ctx context.Context, owner string) finding {
+	list, err := migrations.Status(ctx, owner)
+	if err != nil {
+		return finding{Check: "migrations", Detail: "cannot be read", Do: "check MAPPY_OWNER_DATABASE_URL"}
+	}
+	for _, m := range list {
+		if !m.Applied {
+			return finding{Check: "migrations", Detail: m.File + " is missing", Do: "run `mappy-mcp migrate up`"}
+		}
+	}
+	return finding{Check: "migrations", OK: true, Detail: fmt.Sprintf("%d applied", len(list))}
+}

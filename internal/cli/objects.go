@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mappy-dev/mappy-mcp/internal/app"
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/ids"
+	"github.com/mappy-dev/mappy-mcp/internal/keyring"
+	"github.com/mappy-dev/mappy-mcp/internal/locsync"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+)
+
+// everything is the grant of an operator on the command line.
+var everything = authn.Grants{All: true}
+
+func table(w io.Writer, head string, rows func(line func(cells ...any))) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
+	rows(func(cells ...any) {
+		for i, c := range cells {
+			if i > 0 {
+				_, _ = fmt.Fprint(t, "\t")
+			}
+			_, _ = fmt.Fprint(t, c)
+		}
+		_, _ = fmt.Fprintln(t)
+	})
+	_ = t.Flush() // a closed terminal is nobody's to tell
+}
+
+func (c *command) tokens() *cobra.Command {
+	cmd := &cobra.Command{Use: "token", Short: "Access tokens of agents"}
+	var client, user, scopes string
+	var life time.Duration
+	create := &cobra.Command{Use: "create", Short: "Create a token and print it once", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			now := time.Now() //nolint:forbidigo // a command runs now
+			secret := authn.NewToken(a.Config.Environment)
+			n := postgres.NewToken{Tenant: t, ID: authn.TokenID(ids.NewSource(func() time.Time { return now }).New()), Client: authn.ClientID(client), User: authn.UserID(user), Scopes: strings.Split(scopes, ","), Hash: authn.HashToken(secret)}
+			if life > 0 {
+				n.ExpiresAt = now.Add(life)
+			}
+			if err := a.DB.AddToken(cmd.Context(), n, operator()); err != nil {
+				return err
+			}
+			return c.print(map[string]string{"token_id": string(n.ID), "token": secret}, func(w io.Writer) {
+				_, _ = fmt.Fprintf(w, "%s\n", secret)
+				_, _ = fmt.Fprintf(c.Err, "token_id %s; the token is shown only now\n", n.ID)
+			})
+		})
+	}}
+	create.Flags().StringVar(&client, "client", "", "client id (the agent)")
+	create.Flags().StringVar(&user, "user", "", "user id (the person it acts for)")
+	create.Flags().StringVar(&scopes, "scopes", "locations:read,posts:read,posts:write,batches:read,batches:cancel", "scopes, separated by commas")
+	create.Flags().DurationVar(&life, "expires-in", 0, "life of the token; 0: until revoked")
+	generate := &cobra.Command{Use: "generate", Short: "Print a fresh token value without storing it, for value_from of an apply file", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		cfg, err := c.load()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.Out, authn.NewToken(cfg.Environment))
+		return err
+	}}
+	list := &cobra.Command{Use: "list", Short: "List tokens", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			list, err := a.DB.ListTokens(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			return c.print(list, func(w io.Writer) {
+				table(w, "TOKEN CLIENT USER CREATED STATE SCOPES", func(line func(...any)) {
+					for _, x := range list {
+						state := "live"
+						if x.RevokedAt != nil {
+							state = "revoked"
+						}
+						line(x.ID, x.Client, x.User, x.CreatedAt.Format(time.RFC3339), state, strings.Join(x.Scopes, ","))
+					}
+				})
+			})
+		})
+	}}
+	revoke := &cobra.Command{Use: "revoke TOKEN_ID", Short: "Revoke a token at once, also for accepted writes that are not sent yet", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			if err := a.DB.RevokeToken(cmd.Context(), t, authn.TokenID(args[0]), operator()); err != nil {
+				return err
+			}
+			return c.print(map[string]string{"token_id": args[0], "state": "revoked"}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "revoked", args[0]) })
+		})
+	}}
+	cmd.AddCommand(create, generate, list, revoke)
+	return cmd
+}
+
+func (c *command) locations() *cobra.Command {
+	cmd := &cobra.Command{Use: "location", Short: "Locations of a tenant"}
+	sync := &cobra.Command{Use: "sync", Short: "Read all locations from Google, over all accounts and pages", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			results, err := locsync.Tenant(cmd.Context(), a.Google, a.DB, t)
+			if err != nil {
+				return err
+			}
+			if err := c.print(results, func(w io.Writer) {
+				for _, r := range results {
+					_, _ = fmt.Fprintf(w, "%s: %d accounts, %d locations (%d new, %d changed, %d gone) %s\n", r.Connection, r.Accounts, r.Found, r.Added, r.Changed, r.Gone, r.Error)
+				}
+			}); err != nil {
+				return err
+			}
+			for _, r := range results {
+				if r.Error != "" {
+					return errors.New("not every connection could be synchronised")
+				}
+			}
+			return nil
+		})
+	}}
+	list := &cobra.Command{Use: "list", Short: "List locations", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			list, err := a.DB.ListLocations(cmd.Context(), t, postgres.LocationFilter{Grants: everything, Limit: 10_000})
+			if err != nil {
+				return err
+			}
+			return c.print(list, func(w io.Writer) {
+				table(w, "ID STORE_CODE TITLE CITY GOOGLE", func(line func(...any)) {
+					for _, l := range list {
+						line(l.ID, l.Profile.StoreCode, l.Profile.Title, l.Profile.City, l.Name)
+					}
+				})
+			})
+		})
+	}}
+	cmd.AddCommand(sync, list)
+	return cmd
+}
+
+type shownBatch struct {
+	ID        batch.ID     `json:"batch_id"`
+	Operation string       `json:"operation"`
+	Status    batch.Status `json:"status"`
+	Target    int          `json:"target_count"`
+	errs.Counts
+	User      authn.UserID `json:"user_id"`
+	CreatedAt time.Time    `json:"created_at"`
+	Items     []shownItem  `json:"items,omitempty"`
+}
+
+type shownItem struct {
+	ID         batch.ItemID      `json:"item_id"`
+	LocationID int64             `json:"location_id"`
+	Title      string            `json:"title"`
+	State      batch.ItemState   `json:"state"`
+	Code       errs.Code         `json:"error_code,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	Google     string            `json:"google_name,omitempty"`
+	Attempts   int               `json:"attempts"`
+	Published  batch.Publication `json:"publication,omitempty"`
+}
+
+func show(b batch.Batch) shownBatch {
+	return shownBatch{ID: b.ID, Operation: b.Operation, Status: b.Status, Target: b.Counts.Target, Counts: b.Counts.Public(), User: b.User, CreatedAt: b.CreatedAt}
+}
+
+func (c *command) batches() *cobra.Command {
+	cmd := &cobra.Command{Use: "batch", Short: "Accepted writes"}
+	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			found, err := a.DB.Batches(cmd.Context(), t, postgres.BatchFilter{Grants: everything, Limit: 200})
+			if err != nil {
+				return err
+			}
+			out := []shownBatch{}
+			for _, b := range found {
+				out = append(out, show(b))
+			}
+			return c.print(out, func(w io.Writer) {
+				table(w, "BATCH OPERATION STATUS TARGETS OK FAILED CANCELLED UNKNOWN PENDING USER", func(line func(...any)) {
+					for _, b := range out {
+						line(b.ID, b.Operation, b.Status, b.Target, b.Success, b.Failure, b.Cancelled, b.Unknown, b.Pending, b.User)
+					}
+				})
+			})
+		})
+	}}
+	one := &cobra.Command{Use: "show BATCH_ID", Short: "Show a batch with its outcome per store", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			b, ok, err := a.DB.Batch(cmd.Context(), t, everything, batch.ID(args[0]))
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return postgres.BatchNotFound(batch.ID(args[0]))
+			}
+			items, err := a.DB.Items(cmd.Context(), t, b.ID, false, -1, 100)
+			if err != nil {
+				return err
+			}
+			out := show(b)
+			for _, i := range items {
+				out.Items = append(out.Items, shownItem{i.ID, int64(i.Location), i.Title, i.State, i.ErrorCode, i.Error.In(a.Config.Locale), i.ResourceName, i.Attempts, i.Publication})
+			}
+			return c.print(out, func(w io.Writer) {
+				_, _ = fmt.Fprintf(w, "%s %s: %s\n", out.ID, out.Operation, out.Status)
+				table(w, "LOCATION TITLE STATE CODE ATTEMPTS", func(line func(...any)) {
+					for _, i := range out.Items {
+						line(i.LocationID, i.Title, i.State, i.Code, i.Attempts)
+					}
+				})
+			})
+		})
+	}}
+	cancel := &cobra.Command{Use: "cancel BATCH_ID", Short: "Cancel a queued batch", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			pol, err := a.DB.TenantPolicy(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			p := &authn.Principal{TenantID: t, UserID: authn.UserID(operator()), Scopes: []string{"batches:manage"}, Grants: everything, Policy: pol}
+			done, err := a.DB.Cancel(cmd.Context(), p, batch.ID(args[0]), "")
+			if err != nil {
+				return err
+			}
+			return c.print(show(done.Batch), func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", done.Batch.ID, done.Batch.Status) })
+		})
+	}}
+	cmd.AddCommand(list, one, cancel)
+	return cmd
+}
+
+func (c *command) kill() *cobra.Command {
+	cmd := &cobra.Command{Use: "kill", Short: "Kill switches: stop writes of everybody, a tenant, a client or a tool"}
+	var kind, target, reason string
+	set := func(use, short string, on bool) *cobra.Command {
+		x := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			turn := func(a *app.App, t authn.TenantID) error {
+				if err := a.DB.SetKill(cmd.Context(), t, authn.KillSwitch{Kind: kind, Target: target, Reason: reason}, on, operator()); err != nil {
+					return err
+				}
+				return c.print(map[string]any{"kind": kind, "target": target, "on": on}, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s %s %s\n", kind, target, use) })
+			}
+			if kind != "all" {
+				return c.with(cmd.Context(), turn)
+			}
+			a, err := c.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			return turn(a, authn.SystemTenant)
+		}}
+		x.Flags().StringVar(&kind, "kind", "tenant", "all, tenant, client or tool")
+		x.Flags().StringVar(&target, "target", "", "client id or tool name")
+		x.Flags().StringVar(&reason, "reason", "", "why, shown to refused callers")
+		return x
+	}
+	status := &cobra.Command{Use: "status", Short: "Show the switches that are on", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			on, err := a.DB.Kills(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			return c.print(on, func(w io.Writer) {
+				table(w, "KIND TARGET REASON", func(line func(...any)) {
+					for _, k := range on {
+						line(k.Kind, k.Target, k.Reason)
+					}
+				})
+			})
+		})
+	}}
+	cmd.AddCommand(set("on", "Turn a switch on", true), set("off", "Turn a switch off", false), status)
+	return cmd
+}
+
+func (c *command) audit() *cobra.Command {
+	cmd := &cobra.Command{Use: "audit", Short: "The audit log"}
+	var f postgres.AuditFilter
+	var kind string
+	list := &cobra.Command{Use: "list", Short: "List events, newest first (reading is recorded)", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			f.Kind = audit.Kind(kind)
+			events, err := a.DB.Events(cmd.Context(), t, f, audit.Actor{OperatorID: operator()})
+			if err != nil {
+				return err
+			}
+			if events == nil {
+				events = []json.RawMessage{}
+			}
+			return c.print(events, func(w io.Writer) {
+				table(w, "TIME EVENT RESULT CODE USER TOOL LOCATION BATCH", func(line func(...any)) {
+					for _, b := range events {
+						var e audit.Event
+						if json.Unmarshal(b, &e) == nil {
+							line(e.OccurredAt.Format(time.RFC3339), e.Kind, e.Result, e.ErrorCode, string(e.Actor.UserID)+e.Actor.OperatorID, e.Tool, e.LocationID, e.BatchID)
+						}
+					}
+				})
+			})
+		})
+	}}
+	list.Flags().StringVar(&kind, "event", "", "only this kind of event")
+	list.Flags().StringVar(&f.Batch, "batch", "", "only this batch")
+	list.Flags().StringVar(&f.Tool, "tool", "", "only this tool")
+	list.Flags().Int64Var(&f.Location, "location", 0, "only this location_id")
+	list.Flags().IntVar(&f.Limit, "limit", 200, "at most so many")
+	verify := &cobra.Command{Use: "verify", Short: "Walk the hash chain and name the first broken row", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+			r, err := a.DB.VerifyAudit(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			if err := c.print(r, func(w io.Writer) {
+				_, _ = fmt.Fprintf(w, "%s: sealed %d events in %d seals, %d not sealed yet\n", r.Tenant, r.Sealed, r.Seals, r.Unsealed)
+			}); err != nil {
+				return err
+			}
+			if !r.Valid {
+				return fmt.Errorf("the audit chain of %s is broken at %s: %s", t, r.FirstBroken, r.Problem)
+			}
+			return nil
+		})
+	}}
+	cmd.AddCommand(list, verify)
+	return cmd
+}
+
+func (c *command) keys() *cobra.Command {
+	cmd := &cobra.Command{Use: "keys", Short: "The keyring that seals Google tokens"}
+	cmd.AddCommand(&cobra.Command{Use: "new FILE", Short: "Create a keyring file", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		k, err := keyring.New()
+		if err != nil {
+			return err
+		}
+		if err := k.Create(args[0]); err != nil {
+			return err
+		}
+		return c.print(map[string]string{"file": args[0]}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "created", args[0]) })
+	}})
+	return cmd
+}

@@ -1,0 +1,241 @@
+// Package config reads the product's configuration: a YAML file, overridden by MAPPY_* environment variables, overridden by
+// flags. Unknown keys are refused, and all problems are reported at once.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/policy"
+)
+
+// Config is the whole configuration. The env tag names the variable; a secret tag keeps the value out of prints.
+type Config struct {
+	// Environment names the deployment in tokens, descriptions and every record: production, staging or simulator.
+	Environment string `yaml:"environment" env:"MAPPY_ENVIRONMENT"`
+	// DatabaseURL is the application's role. OwnerDatabaseURL is for migrate only; serve and worker never use it.
+	DatabaseURL      string `yaml:"database_url" env:"MAPPY_DATABASE_URL" secret:"url"`
+	OwnerDatabaseURL string `yaml:"owner_database_url" env:"MAPPY_OWNER_DATABASE_URL" secret:"url"`
+	RedisURL         string `yaml:"redis_url" env:"MAPPY_REDIS_URL" secret:"url"`
+	// DatabaseConnections bounds the pool of one process.
+	DatabaseConnections int    `yaml:"database_connections" env:"MAPPY_DATABASE_CONNECTIONS"`
+	Listen              string `yaml:"listen" env:"MAPPY_LISTEN"`
+	AdminListen         string `yaml:"admin_listen" env:"MAPPY_ADMIN_LISTEN"`
+	// PublicURL is where clients reach the server, without /mcp; derived from Listen when empty.
+	PublicURL      string   `yaml:"public_url" env:"MAPPY_PUBLIC_URL"`
+	AllowedHosts   []string `yaml:"allowed_hosts" env:"MAPPY_ALLOWED_HOSTS"`
+	AllowedOrigins []string `yaml:"allowed_origins" env:"MAPPY_ALLOWED_ORIGINS"`
+	LegacySessions bool     `yaml:"legacy_sessions" env:"MAPPY_LEGACY_SESSIONS"`
+	ReadOnly       bool     `yaml:"read_only" env:"MAPPY_READ_ONLY"`
+	// Keyring is the file, KeyringB64 the content in base64, of the keys that seal Google tokens.
+	Keyring            string `yaml:"keyring" env:"MAPPY_KEYRING"`
+	KeyringB64         string `yaml:"keyring_b64" env:"MAPPY_KEYRING_B64" secret:"all"`
+	GoogleClientID     string `yaml:"google_client_id" env:"MAPPY_GOOGLE_CLIENT_ID"`
+	GoogleClientSecret string `yaml:"google_client_secret" env:"MAPPY_GOOGLE_CLIENT_SECRET" secret:"all"`
+	// GoogleBaseURL, when set, is where every Google host is reached, as BASE/<google-host>/<path>.
+	GoogleBaseURL string `yaml:"google_base_url" env:"MAPPY_GOOGLE_BASE_URL"`
+	// JWTIssuer and JWTAudience are for access tokens of an authorization server.
+	JWTIssuer   string      `yaml:"jwt_issuer" env:"MAPPY_JWT_ISSUER"`
+	JWTAudience string      `yaml:"jwt_audience" env:"MAPPY_JWT_AUDIENCE"`
+	Token       string      `yaml:"-" env:"MAPPY_TOKEN" secret:"all"`
+	LogLevel    string      `yaml:"log_level" env:"MAPPY_LOG_LEVEL"`
+	OTLP        string      `yaml:"otlp_endpoint" env:"MAPPY_OTLP_ENDPOINT"`
+	Locale      errs.Locale `yaml:"locale" env:"MAPPY_LOCALE"`
+
+	Google Google        `yaml:"google"`
+	Worker Worker        `yaml:"worker"`
+	Policy policy.Policy `yaml:"policy"`
+}
+
+// Google are Google's budgets as this deployment uses them.
+type Google struct {
+	// Project keys the shared budgets; deployments of one Google Cloud project name the same.
+	Project           string `yaml:"project" env:"MAPPY_GOOGLE_PROJECT"`
+	RequestsPerMinute int    `yaml:"requests_per_minute" env:"MAPPY_GOOGLE_REQUESTS_PER_MINUTE"`
+	EditsPerMinute    int    `yaml:"edits_per_minute" env:"MAPPY_GOOGLE_EDITS_PER_MINUTE"`
+	UserItems         int    `yaml:"user_items" env:"MAPPY_GOOGLE_USER_ITEMS"`
+}
+
+// Worker sizes and times the workers.
+type Worker struct {
+	Interactive   int           `yaml:"interactive" env:"MAPPY_WORKER_INTERACTIVE"`
+	Bulk          int           `yaml:"bulk" env:"MAPPY_WORKER_BULK"`
+	Attempts      int           `yaml:"attempts" env:"MAPPY_WORKER_ATTEMPTS"`
+	Backoff       time.Duration `yaml:"backoff" env:"MAPPY_WORKER_BACKOFF"`
+	SendWindow    time.Duration `yaml:"send_window" env:"MAPPY_WORKER_SEND_WINDOW"`
+	CallTimeout   time.Duration `yaml:"call_timeout" env:"MAPPY_WORKER_CALL_TIMEOUT"`
+	Settle        time.Duration `yaml:"settle" env:"MAPPY_WORKER_SETTLE"`
+	GiveUp        time.Duration `yaml:"give_up" env:"MAPPY_WORKER_GIVE_UP"`
+	ClockSkew     time.Duration `yaml:"clock_skew" env:"MAPPY_WORKER_CLOCK_SKEW"`
+	RescueAfter   time.Duration `yaml:"rescue_after" env:"MAPPY_WORKER_RESCUE_AFTER"`
+	SealEvery     time.Duration `yaml:"seal_every" env:"MAPPY_WORKER_SEAL_EVERY"`
+	SweepEvery    time.Duration `yaml:"sweep_every" env:"MAPPY_WORKER_SWEEP_EVERY"`
+	SyncEvery     time.Duration `yaml:"sync_every" env:"MAPPY_WORKER_SYNC_EVERY"`
+	ShutdownGrace time.Duration `yaml:"shutdown_grace" env:"MAPPY_WORKER_SHUTDOWN_GRACE"`
+	PollOnly      bool          `yaml:"poll_only" env:"MAPPY_WORKER_POLL_ONLY"`
+}
+
+// Default is the configuration without a file: the product's numbers, nothing that names a place.
+func Default() Config {
+	return Config{
+		Environment: "production", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081", LogLevel: "info", Locale: errs.Japanese,
+		DatabaseConnections: 20,
+		Google:              Google{Project: "default", RequestsPerMinute: 297, EditsPerMinute: 10, UserItems: 5},
+		Worker: Worker{
+			Interactive: 10, Bulk: 20, Attempts: 4, Backoff: time.Second, SendWindow: 5 * time.Second, CallTimeout: 20 * time.Second, Settle: time.Minute,
+			GiveUp: 15 * time.Minute, ClockSkew: 10 * time.Second, RescueAfter: time.Minute, SealEvery: 5 * time.Second, SweepEvery: 30 * time.Second,
+			SyncEvery: time.Hour, ShutdownGrace: 25 * time.Second,
+		},
+		Policy: policy.Default(),
+	}
+}
+
+// Load reads file (none when empty) over the defaults and the environment over both.
+func Load(file string, lookup func(string) (string, bool)) (Config, error) {
+	c := Default()
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return c, fmt.Errorf("config: %w", err)
+		}
+		if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+			return c, fmt.Errorf("config %s: %w", file, err)
+		}
+	}
+	c.Policy.Version = 1
+	problems := fromEnv(reflect.ValueOf(&c).Elem(), lookup)
+	problems = append(problems, c.problems()...)
+	return c, errors.Join(problems...)
+}
+
+func fromEnv(v reflect.Value, lookup func(string) (string, bool)) (problems []error) {
+	for i := range v.NumField() {
+		f, t := v.Field(i), v.Type().Field(i)
+		if f.Kind() == reflect.Struct && t.Type != reflect.TypeFor[policy.Policy]() {
+			problems = append(problems, fromEnv(f, lookup)...)
+			continue
+		}
+		name := t.Tag.Get("env")
+		s, ok := lookup(name)
+		if name == "" || !ok || s == "" {
+			continue
+		}
+		if err := set(f, s); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return problems
+}
+
+var (
+	errNumber   = errors.New("a whole number is needed")
+	errBool     = errors.New("true or false is needed")
+	errDuration = errors.New("a duration such as 30s is needed")
+)
+
+func set(f reflect.Value, s string) error {
+	switch f.Interface().(type) {
+	case time.Duration:
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return errDuration
+		}
+		f.SetInt(int64(d))
+		return nil
+	case []string:
+		f.Set(reflect.ValueOf(strings.Split(s, ",")))
+		return nil
+	}
+	switch f.Kind() {
+	case reflect.String:
+		f.SetString(s)
+	case reflect.Int:
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return errNumber
+		}
+		f.SetInt(int64(n))
+	case reflect.Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return errBool
+		}
+		f.SetBool(b)
+	default:
+		return fmt.Errorf("a %s cannot come from the environment", f.Kind())
+	}
+	return nil
+}
+
+var environments = regexp.MustCompile(`^[a-z]{3,16}$`)
+
+func (c Config) problems() (p []error) {
+	if !environments.MatchString(c.Environment) {
+		p = append(p, fmt.Errorf("environment: %q is not production, staging, simulator or another word of 3 to 16 small letters", c.Environment))
+	}
+	if c.Locale != errs.Japanese && c.Locale != errs.English {
+		p = append(p, fmt.Errorf("locale: %q is not ja or en", c.Locale))
+	}
+	for name, u := range map[string]string{"public_url": c.PublicURL, "google_base_url": c.GoogleBaseURL} {
+		if v, err := url.Parse(u); u != "" && (err != nil || v.Host == "" || v.Scheme != "http" && v.Scheme != "https") {
+			p = append(p, fmt.Errorf("%s: %q is not an absolute http or https URL", name, u))
+		}
+	}
+	if c.Environment == "production" && c.GoogleBaseURL != "" {
+		p = append(p, errors.New("google_base_url: production talks to Google itself; name the environment simulator or staging"))
+	}
+	for name, n := range map[string]int{
+		"google.requests_per_minute": c.Google.RequestsPerMinute, "google.edits_per_minute": c.Google.EditsPerMinute, "google.user_items": c.Google.UserItems,
+		"worker.interactive": c.Worker.Interactive, "worker.bulk": c.Worker.Bulk, "worker.attempts": c.Worker.Attempts, "database_connections": c.DatabaseConnections,
+	} {
+		if n < 1 {
+			p = append(p, fmt.Errorf("%s: %d, at least 1 is needed", name, n))
+		}
+	}
+	for name, d := range map[string]time.Duration{
+		"worker.backoff": c.Worker.Backoff, "worker.send_window": c.Worker.SendWindow, "worker.call_timeout": c.Worker.CallTimeout, "worker.settle": c.Worker.Settle,
+		"worker.give_up": c.Worker.GiveUp, "worker.rescue_after": c.Worker.RescueAfter, "worker.seal_every": c.Worker.SealEvery, "worker.sweep_every": c.Worker.SweepEvery,
+		"worker.sync_every": c.Worker.SyncEvery, "worker.shutdown_grace": c.Worker.ShutdownGrace,
+	} {
+		if d <= 0 {
+			p = append(p, fmt.Errorf("%s: %s, more than nothing is needed", name, d))
+		}
+	}
+	if err := c.Policy.Validate(); err != nil {
+		p = append(p, err)
+	}
+	return p
+}
+
+// Redacted is the configuration as YAML without secrets.
+func (c Config) Redacted() (string, error) {
+	v := reflect.ValueOf(&c).Elem()
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Kind() != reflect.String || f.String() == "" {
+			continue
+		}
+		switch v.Type().Field(i).Tag.Get("secret") {
+		case "all":
+			f.SetString("(set)")
+		case "url":
+			if u, err := url.Parse(f.String()); err == nil && u.Scheme != "" {
+				f.SetString(u.Redacted())
+			} else {
+				f.SetString("(set)")
+			}
+		}
+	}
+	b, err := yaml.Marshal(c)
+	return string(b), err
+}
