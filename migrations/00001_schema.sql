@@ -223,6 +223,9 @@ CREATE TABLE mappy.item (
 -- A post belongs to one item: reconciliation can never bind it twice.
 CREATE UNIQUE INDEX item_resource_name_key ON mappy.item (tenant_id, resource_name) WHERE resource_name IS NOT NULL;
 CREATE INDEX item_by_location ON mappy.item (tenant_id, location_id, item_id DESC);
+-- What was lately written at a location, and whether the same content was.
+CREATE INDEX item_same_content ON mappy.item (tenant_id, location_id, fingerprint, created_at DESC);
+CREATE INDEX item_last_success ON mappy.item (tenant_id, location_id, operation, finished_at DESC) WHERE state = 'succeeded';
 CREATE INDEX item_unsettled ON mappy.item (tenant_id, google_location, fingerprint, item_id) WHERE state IN ('queued', 'processing', 'unknown');
 
 CREATE TABLE mappy.attempt (

@@ -66,10 +66,9 @@ type Safety struct {
 type Store interface {
 	// FindAnswer looks a key up: nil when it is free.
 	FindAnswer(ctx context.Context, key idempotency.Key) (*Answered, error)
-	// Locations gives the tenant's locations among ids; what does not exist is left out.
-	Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) ([]gbp.Location, error)
-	// DeadConnections gives those of the tenant's connections that need a person to reconnect.
-	DeadConnections(ctx context.Context, tenant authn.TenantID) ([]string, error)
+	// Targets gives the tenant's locations among ids, leaving out what does not exist, and those of the tenant's connections
+	// that need a person to reconnect.
+	Targets(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) (found []gbp.Location, dead []string, err error)
 	// Recent says what was lately written to each of the places.
 	Recent(ctx context.Context, tenant authn.TenantID, places []Place) (map[gbp.LocationID]Recent, error)
 	// OwnContacts gives the domains and phone numbers that the tenant's own profiles show.
@@ -198,6 +197,7 @@ type Call struct {
 	inputHash   []byte
 	key         idempotency.Key
 	locations   []gbp.Location
+	dead        []string // connections of the tenant that have to be reconnected
 	plan        []gbp.Rendered
 	warnings    []gbp.Warning
 	digest      []byte

@@ -13,10 +13,11 @@ import (
 // same answer from the same query.
 func (a *Admission) authorise(ctx context.Context, c *Call) error {
 	ids := c.change.LocationIDs()
-	found, err := a.Store.Locations(ctx, c.Principal.TenantID, ids)
+	found, dead, err := a.Store.Targets(ctx, c.Principal.TenantID, ids)
 	if err != nil {
 		return err
 	}
+	c.dead = dead
 	c.locations = make([]gbp.Location, 0, len(ids))
 	var missing []string
 	for _, id := range ids {

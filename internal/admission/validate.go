@@ -31,7 +31,7 @@ func (a *Admission) validate(ctx context.Context, c *Call) error {
 		c.violations = violations[:min(len(violations), maxViolations)]
 		return c.foreseen(Invalid(c.violations))
 	}
-	if err := a.checkConnections(ctx, c); err != nil {
+	if err := checkConnections(c); err != nil {
 		return c.foreseen(err)
 	}
 	if err := a.warnAboutState(ctx, c); err != nil {
@@ -56,12 +56,8 @@ func (c *Call) foreseen(err error) error {
 	return err
 }
 
-func (a *Admission) checkConnections(ctx context.Context, c *Call) error {
-	dead, err := a.Store.DeadConnections(ctx, c.Principal.TenantID)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(c.locations, func(l gbp.Location) bool { return slices.Contains(dead, l.ConnectionID) }) {
+func checkConnections(c *Call) error {
+	if slices.ContainsFunc(c.locations, func(l gbp.Location) bool { return slices.Contains(c.dead, l.ConnectionID) }) {
 		return errs.New(errs.GoogleReconnectRequired, errs.T("Google アカウントの接続が失効しています。再接続が必要です。", "The Google connection is no longer valid and has to be reconnected.")).
 			With(errs.Details{LiftedBy: "the owner of the Google account, in Mappy's console"})
 	}

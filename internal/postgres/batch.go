@@ -39,16 +39,21 @@ const seen = `NOT EXISTS (SELECT 1 FROM mappy.item gi JOIN mappy.location gl USI
 
 // Batch reads one batch that the grants let the caller see; ok is false for an absent and for a hidden one alike.
 func (db *DB) Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (b batch.Batch, ok bool, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		b, ok, err = findBatch(ctx, tx, tenant, g, id)
-		return err
+	var found []batch.Batch
+	err = db.readInTenant(ctx, tenant, func(q *pgx.Batch) {
+		collect(q, &found, scanBatch, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
 	})
-	return b, ok, err
+	if err != nil || len(found) == 0 {
+		return b, false, err
+	}
+	found[0].Tenant = tenant
+	return found[0], true, nil
 }
 
+const oneBatch = `SELECT ` + batchColumns + ` FROM mappy.batch b WHERE b.tenant_id = $1 AND b.batch_id = $5 AND ` + seen
+
 func findBatch(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error) {
-	rows, err := tx.Query(ctx, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND b.batch_id = $5 AND `+seen,
-		tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
+	rows, err := tx.Query(ctx, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
 	if err != nil {
 		return batch.Batch{}, false, err
 	}
@@ -97,17 +102,12 @@ func nullTime(t time.Time) *time.Time {
 
 // Items lists a batch's items in the order of their targets, from after on. With failuresOnly: failed and unknown ones.
 func (db *DB) Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) (out []batch.Item, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, scanItem, `
 			SELECT item_id, batch_id, ordinal, operation, location_id, google_location, title, state, payload, state_after, coalesce(version, ''), coalesce(publication, ''),
 			       coalesce(resource_name, ''), coalesce(resource_id, ''), coalesce(error_code, ''), error, retry_possible, executed, attempts, google_calls, created_at, finished_at
 			FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND ordinal > $3 AND (NOT $4 OR state IN ('failed', 'unknown'))
 			ORDER BY ordinal LIMIT $5`, tenant, id, after, failuresOnly, limit)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanItem)
-		return err
 	})
 	return out, err
 }
@@ -224,12 +224,12 @@ func BatchNotFound(id batch.ID) error {
 
 // BatchVersion is a word that changes with every change of a batch, for waiting.
 func (db *DB) BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (status batch.Status, done int, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT status, success_count + failure_count + cancelled_count + unknown_count FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2`, tenant, id).Scan(&status, &done)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("batch %s: %w", id, ErrUnknown)
-		}
-		return err
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		b.Queue(`SELECT status, success_count + failure_count + cancelled_count + unknown_count FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2`, tenant, id).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&status, &done) })
 	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("batch %s: %w", id, ErrUnknown)
+	}
 	return status, done, err
 }

@@ -135,6 +135,26 @@ func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.T
 	return unavailable(tx.Commit(ctx))
 }
 
+// readInTenant runs reading statements for a tenant in one trip: a pipelined batch is one transaction, and its first
+// statement sets the tenant as InTenant does. queue adds the statements, each with what it does with its rows.
+func (db *DB) readInTenant(ctx context.Context, tenant authn.TenantID, queue func(b *pgx.Batch)) error {
+	if !tenantShape.MatchString(string(tenant)) {
+		return fmt.Errorf("postgres: %q is no tenant id", tenant)
+	}
+	b := &pgx.Batch{}
+	b.Queue(`SELECT set_config('mappy.tenant', $1, true)`, string(tenant))
+	queue(b)
+	return unavailable(db.pool.SendBatch(ctx, b).Close())
+}
+
+// collect queues a statement whose rows go into out.
+func collect[T any](b *pgx.Batch, out *[]T, scan pgx.RowToFunc[T], sql string, args ...any) {
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		*out, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+}
+
 // unavailable turns a lost or refused connection into UNAVAILABLE and leaves every other error as it is.
 func unavailable(err error) error {
 	if err == nil {

@@ -35,8 +35,9 @@ func sealOnce(ctx context.Context, tx pgx.Tx, tenant authn.TenantID) (int, error
 	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // pgx returns it bare, and wrapping is its own tested behaviour
 		return 0, fmt.Errorf("seal: %w", err)
 	}
-	rows, err := tx.Query(ctx, `SELECT event_id, body, txid::text, pg_snapshot_xmin(pg_current_snapshot())::text FROM mappy.audit_event
-		WHERE tenant_id = $1 AND txid >= $2::xid8 AND txid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY txid, event_id LIMIT $3`, tenant, s.From, sealBatch+1)
+	// The order is that of the numbers: a bare "txid" would mean the text in the list.
+	rows, err := tx.Query(ctx, `SELECT e.event_id, e.body, e.txid::text, pg_snapshot_xmin(pg_current_snapshot())::text FROM mappy.audit_event e
+		WHERE e.tenant_id = $1 AND e.txid >= $2::xid8 AND e.txid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY e.txid, e.event_id LIMIT $3`, tenant, s.From, sealBatch+1)
 	if err != nil {
 		return 0, fmt.Errorf("seal: %w", err)
 	}

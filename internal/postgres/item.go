@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
@@ -18,31 +19,38 @@ import (
 
 // Peek implements worker.Store: what a runner needs to ask for a slot, without a lock.
 func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (p worker.Peek, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		b.Queue(`
 			SELECT i.operation, i.state, i.connection_id, i.google_location, b.user_id,
 			       i.state IN ('queued', 'processing') AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
+			       AND coalesce(i.not_before <= clock_timestamp(), true)
 			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
+			       AND NOT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
+			                       AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown'))
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
 			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
-			Scan(&p.Operation, &p.State, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("item %s: %w", id, ErrUnknown)
-		}
-		return err
+			QueryRow(func(row pgx.Row) error {
+				return row.Scan(&p.Operation, &p.State, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
+			})
 	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("item %s: %w", id, ErrUnknown)
+	}
 	return p, err
 }
 
 // Begin implements worker.Store. Lock order: the batch's row first, and only while it is queued, so that a start and a
 // cancel of one batch are one race on one row; then the item.
-func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w worker.Windows, complete func(pgx.Tx) error) (b worker.Begun, err error) {
+func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w worker.Windows, slot bool, complete func(pgx.Tx) error) (b worker.Begun, err error) {
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		s, wasQueued, err := db.lockItem(ctx, tx, tenant, id, &b)
 		if err != nil {
 			return err
 		}
 		b.Decision = batch.Decide(s)
+		if b.Decision.Step == batch.StepSend && !slot { // it wanted none a moment ago, and wants one now
+			b.Decision = batch.Decision{Step: batch.StepWait}
+		}
 		switch b.Decision.Step {
 		case batch.StepSend:
 			return db.openAttempt(ctx, tx, tenant, &b, w, wasQueued)
@@ -68,12 +76,13 @@ func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID,
 }
 
 func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id batch.ItemID, b *worker.Begun) (s batch.Snapshot, wasQueued bool, err error) {
-	tag, err := tx.Exec(ctx, `SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND status = 'queued'
-		AND batch_id = (SELECT batch_id FROM mappy.item WHERE tenant_id = $1 AND item_id = $2) FOR UPDATE`, tenant, id)
-	if err != nil {
-		return s, false, fmt.Errorf("start: %w", err)
-	}
-	wasQueued = tag.RowsAffected() == 1
+	q := &pgx.Batch{}
+	q.Queue(`SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND status = 'queued'
+		AND batch_id = (SELECT batch_id FROM mappy.item WHERE tenant_id = $1 AND item_id = $2) FOR UPDATE`, tenant, id).
+		Exec(func(tag pgconn.CommandTag) error {
+			wasQueued = tag.RowsAffected() == 1
+			return nil
+		})
 	var (
 		grants, kill    []byte
 		labels          []string
@@ -84,7 +93,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		examine, before *float64
 		i               = &b.Item
 	)
-	err = tx.QueryRow(ctx, `
+	q.Queue(`
 		SELECT i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.state, i.payload, i.fingerprint,
 		       i.attempts, i.google_calls,
 		       extract(epoch FROM i.not_before - clock_timestamp()),
@@ -101,12 +110,14 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		JOIN mappy.location l ON l.tenant_id = i.tenant_id AND l.location_id = i.location_id
 		JOIN mappy.connection c ON c.tenant_id = i.tenant_id AND c.connection_id = i.connection_id
 		LEFT JOIN mappy.attempt a ON a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open'
-		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).
-		Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
+		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
 			&i.Attempts, &i.GoogleCalls, &before,
 			&b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
 			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier,
 			&attempt, &no, &looks, &startedAt, &examine)
+	})
+	err = tx.SendBatch(ctx, q).Close()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, false, fmt.Errorf("item %s: %w", id, ErrUnknown)
 	}
@@ -189,42 +200,59 @@ func (db *DB) endItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i b
 // attempt is the fence: of two runners the slower one hits no row and records nothing.
 func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun, o worker.Outcome, complete func(pgx.Tx) error) error {
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		if err := closeAttempt(ctx, tx, tenant, b.Attempt.ID, o); err != nil {
-			return err
-		}
+		q := &pgx.Batch{}
+		queueClose(q, tenant, b.Attempt.ID, o)
 		if o.State == "" { // another attempt follows
-			_, err := tx.Exec(ctx, `UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4
-				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls)
-			return err
+			q.Queue(`UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4
+				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls).Exec(oneRow)
+			return tx.SendBatch(ctx, q).Close()
 		}
-		if err := db.decideItem(ctx, tx, tenant, b, &o); err != nil {
+		if err := db.queueDecision(q, tenant, b, o); err != nil {
 			return err
 		}
 		d := delta(o.State, 1)
-		rest, err := db.endRest(ctx, tx, tenant, b, o)
-		if err != nil {
-			return err
+		var status batch.Status
+		var c batch.Counts
+		stops := o.StopsBatch || o.State == batch.ItemFailed && b.Batch.OnFailure == batch.OnFailureStop
+		if !stops {
+			queueCount(q, tenant, b.Batch, d, &status, &c)
 		}
-		if err := db.count(ctx, tx, tenant, b.Batch, d.plus(rest)); err != nil {
-			return err
+		if err := tx.SendBatch(ctx, q).Close(); err != nil {
+			return fmt.Errorf("finish: %w", err)
+		}
+		if stops {
+			rest, err := db.endRest(ctx, tx, tenant, b, o)
+			if err != nil {
+				return err
+			}
+			if err := db.count(ctx, tx, tenant, b.Batch, d.plus(rest)); err != nil {
+				return err
+			}
+		} else if status.Final() {
+			if err := db.batchFinished(ctx, tx, tenant, b.Batch, status, c); err != nil {
+				return err
+			}
 		}
 		return complete(tx)
 	})
 }
 
-func closeAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id batch.AttemptID, o worker.Outcome) error {
-	tag, err := tx.Exec(ctx, `UPDATE mappy.attempt SET state = $3, note = $4, closed_at = CASE WHEN $3 <> 'unknown' THEN clock_timestamp() END
-		WHERE tenant_id = $1 AND attempt_id = $2 AND state = 'open'`, tenant, id, o.Attempt, o.Note)
-	if err != nil {
-		return fmt.Errorf("close attempt: %w", err)
-	}
+// oneRow is the fence of a guarded update.
+func oneRow(tag pgconn.CommandTag) error {
 	if tag.RowsAffected() != 1 {
 		return worker.ErrFenced
 	}
 	return nil
 }
 
-func (db *DB) decideItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o *worker.Outcome) error {
+func queueClose(q *pgx.Batch, tenant authn.TenantID, id batch.AttemptID, o worker.Outcome) {
+	q.Queue(`UPDATE mappy.attempt SET state = $3, note = $4, closed_at = CASE WHEN $3 <> 'unknown' THEN clock_timestamp() END
+		WHERE tenant_id = $1 AND attempt_id = $2 AND state = 'open'`, tenant, id, o.Attempt, o.Note).Exec(oneRow)
+}
+
+// queueDecision records an item's fate. The resource may be known already, when somebody listed the store's posts meanwhile:
+// it keeps its id then, and the item takes it over.
+func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun, o worker.Outcome) error {
 	var detail []byte
 	if o.Error != nil {
 		var err error
@@ -232,34 +260,24 @@ func (db *DB) decideItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, 
 			return err
 		}
 	}
-	resource := ""
 	if o.ResourceName != "" {
-		resource = db.ids.New()
-		err := tx.QueryRow(ctx, `
-			INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
+		q.Queue(`INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()
-			RETURNING resource_id`, tenant, resource, o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, o.After).Scan(&resource)
-		if err != nil {
-			return fmt.Errorf("resource: %w", err)
-		}
+			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()`,
+			tenant, db.ids.New(), o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, o.After)
 	}
-	tag, err := tx.Exec(ctx, `UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
-			resource_id = nullif($8, ''), error_code = nullif($9, ''), error = $10, retry_possible = $11, executed = $12, google_calls = google_calls + $13,
+	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
+			resource_id = (SELECT r.resource_id FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = $7 AND $7 <> ''),
+			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12,
 			not_before = NULL, finished_at = clock_timestamp()
 		WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`,
-		tenant, b.Item.ID, o.State, nullJSON(o.After), o.Version, o.Publication, o.ResourceName, resource, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls)
-	if err != nil {
-		return fmt.Errorf("finish item: %w", err)
-	}
-	if tag.RowsAffected() != 1 {
-		return worker.ErrFenced
-	}
+		tenant, b.Item.ID, o.State, nullJSON(o.After), o.Version, o.Publication, o.ResourceName, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls).Exec(oneRow)
 	kinds := map[batch.ItemState]audit.Kind{batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown}
 	e := itemEvent(b.Item, b.Batch, kinds[o.State])
-	e.Result, e.ErrorCode, e.Resource, e.NewVersion, e.After = string(o.State), o.Code, resource, o.Version, o.AuditAfter
+	e.Result, e.ErrorCode, e.Resource, e.NewVersion, e.After = string(o.State), o.Code, o.ResourceName, o.Version, o.AuditAfter
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
-	return db.appendEvents(ctx, tx, tenant, e)
+	db.queueEvent(q, tenant, e)
+	return nil
 }
 
 func nullJSON(j json.RawMessage) []byte {
@@ -272,7 +290,8 @@ func nullJSON(j json.RawMessage) []byte {
 // endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are
 // skipped: the runner reads the batch again before it sends.
 func (db *DB) endRest(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o worker.Outcome) (counted, error) {
-	state, code := batch.ItemState(""), errs.Code("")
+	var state batch.ItemState
+	var code errs.Code
 	switch {
 	case o.StopsBatch:
 		state, code = batch.ItemFailed, o.Code
@@ -349,7 +368,19 @@ func (c counted) plus(o counted) counted {
 func (db *DB) count(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, d counted) error {
 	var status batch.Status
 	var c batch.Counts
-	err := tx.QueryRow(ctx, `
+	q := &pgx.Batch{}
+	queueCount(q, tenant, b, d, &status, &c)
+	if err := tx.SendBatch(ctx, q).Close(); err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	if !status.Final() {
+		return nil
+	}
+	return db.batchFinished(ctx, tx, tenant, b, status, c)
+}
+
+func queueCount(q *pgx.Batch, tenant authn.TenantID, b batch.Batch, d counted, status *batch.Status, c *batch.Counts) {
+	q.Queue(`
 		UPDATE mappy.batch SET success_count = success_count + $3, failure_count = failure_count + $4, cancelled_count = cancelled_count + $5, unknown_count = unknown_count + $6,
 			started_at = coalesce(started_at, clock_timestamp()),
 			status = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 < target_count THEN 'processing'
@@ -360,14 +391,9 @@ func (db *DB) count(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b bat
 			finished_at = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 = target_count THEN clock_timestamp() END
 		WHERE tenant_id = $1 AND batch_id = $2
 		RETURNING status, target_count, success_count, failure_count, cancelled_count, unknown_count`,
-		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).Scan(&status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
-	if err != nil {
-		return fmt.Errorf("count: %w", err)
-	}
-	if !status.Final() {
-		return nil
-	}
-	return db.batchFinished(ctx, tx, tenant, b, status, c)
+		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).QueryRow(func(row pgx.Row) error {
+		return row.Scan(status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
+	})
 }
 
 // failuresNoted bounds how many failures a batch_finished event lists.

@@ -30,16 +30,13 @@ func scanLocation(row pgx.CollectableRow) (gbp.Location, error) {
 
 // Locations gives the tenant's locations among ids; absent and foreign ones are left out alike.
 func (db *DB) Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) (out []gbp.Location, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
-			WHERE l.tenant_id = $1 AND l.location_id = ANY ($2) AND l.gone_at IS NULL`, tenant, ids)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanLocation)
-		return err
-	})
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) { queueLocations(b, &out, tenant, ids) })
 	return out, err
+}
+
+func queueLocations(b *pgx.Batch, out *[]gbp.Location, tenant authn.TenantID, ids []gbp.LocationID) {
+	collect(b, out, scanLocation, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
+		WHERE l.tenant_id = $1 AND l.location_id = ANY ($2) AND l.gone_at IS NULL`, tenant, ids)
 }
 
 // LocationFilter narrows a list of locations; zero values do not narrow.
@@ -56,8 +53,8 @@ type LocationFilter struct {
 
 // ListLocations gives granted locations in the order of their ids.
 func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, f LocationFilter) (out []gbp.Location, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, scanLocation, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
 			WHERE l.tenant_id = $1 AND l.gone_at IS NULL AND l.location_id > $2
 			  AND ($3 = '' OR position(lower($3) IN lower(l.title || ' ' || l.store_code || ' ' || l.city)) > 0)
 			  AND (cardinality($4::text[]) = 0 OR l.labels && $4)
@@ -65,11 +62,6 @@ func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, f Locati
 			  AND ($6 OR l.labels && $7 OR l.location_id = ANY ($8))
 			ORDER BY l.location_id LIMIT $9`,
 			tenant, f.After, f.Query, list(f.Labels), list(f.IDs), f.Grants.All, list(f.Grants.Labels), list(f.Grants.LocationIDs), f.Limit)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanLocation)
-		return err
 	})
 	return out, err
 }
