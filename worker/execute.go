@@ -59,12 +59,12 @@ type ItemWorker struct {
 	timeout   time.Duration
 }
 
-// jobMargin is how much longer a job may take than its call to Google.
-const jobMargin = 20 * time.Second
+// timeoutFactor is how much longer a job may take than its call to Google: waiting for a slot, and recording.
+const timeoutFactor = 2
 
 // NewItemWorker makes the worker of items.
 func NewItemWorker(d Deps) *ItemWorker {
-	w := &ItemWorker{Deps: d, executors: map[string]Executor{}, timeout: d.Windows.Call + jobMargin}
+	w := &ItemWorker{Deps: d, executors: map[string]Executor{}, timeout: timeoutFactor * d.Windows.Call}
 	for _, e := range d.Executors {
 		w.executors[e.Operation()] = e
 	}
@@ -138,7 +138,7 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 		defer r.release(ctx)
 	}
 	asked := r.Now()
-	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, r.complete)
+	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, r.holds, r.complete)
 	if err != nil {
 		return 0, err
 	}
@@ -149,9 +149,6 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	case batch.StepExamine:
 		return r.examine(ctx, x, b)
 	case batch.StepSend:
-		if !r.holds { // it wanted no slot when we looked, and wants one now
-			return r.finish(ctx, b, r.again(b, Outcome{Attempt: batch.AttemptNotSent, Note: "not sent: no slot was held"}, 0))
-		}
 		return r.send(ctx, x, b, asked)
 	case batch.StepEnd:
 		r.Observe(b.Item.Operation, b.Decision.State, string(b.Decision.Code))

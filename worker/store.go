@@ -43,8 +43,9 @@ func DefaultWindows() Windows {
 type Store interface {
 	// Peek reads what is needed to ask for a slot, without locking.
 	Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (Peek, error)
-	// Begin decides under the item's lock what to do, and does what needs no call: opens an attempt, or ends the item.
-	Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w Windows, complete func(pgx.Tx) error) (Begun, error)
+	// Begin decides under the item's lock what to do, and does what needs no call: opens an attempt, or ends the item. Without
+	// a slot it opens none and asks the runner to come back.
+	Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w Windows, slot bool, complete func(pgx.Tx) error) (Begun, error)
 	// Finish closes the attempt and records the outcome. ErrFenced when another runner was faster.
 	Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error
 	// Postpone keeps an attempt open and examines it later. ErrFenced when it is closed.
@@ -60,7 +61,8 @@ type Peek struct {
 	Connection string
 	Location   gbp.LocationName
 	User       authn.UserID
-	// WantsSlot is false when the item needs no write slot: it is decided, will end unsent, or has an attempt to examine.
+	// WantsSlot is false when the item needs no write slot now: it is decided, will end unsent, has an attempt to examine, or
+	// waits for a retry or for an older item with its content.
 	WantsSlot bool
 }
 
