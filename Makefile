@@ -22,11 +22,11 @@ run: ## Bring the same up and stay: prints the MCP URL, a token and client snipp
 
 .PHONY: test
 test: ## Run every test
-	$(LOCAL) -- go test ./...
+	$(LOCAL) -- go test -parallel 6 ./...
 
 .PHONY: test-race
 test-race: ## Run every test with the race detector
-	$(LOCAL) -- go test -race ./...
+	$(LOCAL) -- go test -parallel 6 -race ./...
 
 .PHONY: test-interop
 test-interop: ## Let clients that we did not write complete the story (fetched from npm by the run)
