@@ -205,21 +205,21 @@ func itemView(i batch.Item, l errs.Locale) ItemView {
 }
 
 func batchSentence(v *BatchView, l errs.Locale) string {
-	t := errs.Tf("バッチ %[1]s: %[2]s。成功 %[3]d / 失敗 %[4]d / 取消 %[5]d / 不明 %[6]d / 未了 %[7]d (全 %[8]d)。",
+	lines := []string{errs.Tf("バッチ %[1]s: %[2]s。成功 %[3]d / 失敗 %[4]d / 取消 %[5]d / 不明 %[6]d / 未了 %[7]d (全 %[8]d)。",
 		"Batch %[1]s: %[2]s. %[3]d succeeded, %[4]d failed, %[5]d cancelled, %[6]d unknown, %[7]d pending of %[8]d.",
-		v.BatchID, v.Status, v.SuccessCount, v.FailureCount, v.CancelledCount, v.UnknownCount, v.PendingCount, v.TargetCount).In(l)
+		v.BatchID, v.Status, v.SuccessCount, v.FailureCount, v.CancelledCount, v.UnknownCount, v.PendingCount, v.TargetCount).In(l)}
 	for n, f := range v.Failures {
 		if n == shownWarnings {
-			t += fmt.Sprintf("\n- … (%d)", len(v.Failures))
+			lines = append(lines, fmt.Sprintf("- … (%d)", len(v.Failures)))
 			break
 		}
-		t += fmt.Sprintf("\n- %d %s: %s %s", f.LocationID, f.Target.Title, f.ErrorCode, f.Message)
+		lines = append(lines, fmt.Sprintf("- %d %s: %s %s", f.LocationID, f.Target.Title, f.ErrorCode, f.Message))
 	}
 	if v.UnknownCount > 0 {
-		t += "\n" + errs.T("不明の店舗は確認中です。送り直さないでください。", "Unknown stores are being checked; do not send them again.").In(l)
+		lines = append(lines, errs.T("不明の店舗は確認中です。送り直さないでください。", "Unknown stores are being checked; do not send them again.").In(l))
 	}
 	if v.PollAfterSeconds != nil {
-		t += "\n" + errs.Tf("%d 秒後に batch.status で確認してください。", "Ask again with batch.status after %d seconds.", *v.PollAfterSeconds).In(l)
+		lines = append(lines, errs.Tf("%d 秒後に batch.status で確認してください。", "Ask again with batch.status after %d seconds.", *v.PollAfterSeconds).In(l))
 	}
-	return t
+	return strings.Join(lines, "\n")
 }

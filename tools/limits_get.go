@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
@@ -69,11 +70,11 @@ func limitsGet(s *Set) (Tool, error) {
 			c.Allowed = c.Reason == ""
 			v.Capabilities = append(v.Capabilities, c)
 		}
-		sentence := errs.T("上限と権限です。", "Limits and capabilities.").In(p.Locale)
+		lines := []string{errs.T("上限と権限です。", "Limits and capabilities.").In(p.Locale)}
 		for _, l := range v.Limits {
-			sentence += errs.Tf("\n%[1]s: 残り %[2]d / %[3]d", "\n%[1]s: %[2]d of %[3]d left", l.Scope, l.Remaining, l.Limit).In(p.Locale)
+			lines = append(lines, errs.Tf("%[1]s: 残り %[2]d / %[3]d", "%[1]s: %[2]d of %[3]d left", l.Scope, l.Remaining, l.Limit).In(p.Locale))
 		}
-		return success(sentence, v)
+		return success(strings.Join(lines, "\n"), v)
 	})
 	return t, err
 }

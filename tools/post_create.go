@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
@@ -58,7 +59,7 @@ func postParts() []schema.Field {
 			schema.Text("terms", "Terms and conditions.", schema.MaxLength(5000)),
 		}}),
 		schema.List("media", "At most one photo.", schema.Nested("", "One photo.", schema.Object{Fields: []schema.Field{
-			schema.URL("source_url", "Public https address of a JPEG or PNG (250x250 px and 10 KB to 5 MB); Google fetches it. No share pages, no video.", schema.Required(), schema.Example("https://www.example.com/latte.jpg")),
+			schema.URL("source_url", "Public https address of a JPEG or PNG (250x250 px and 10 KB to 5 MB); Google fetches it. No share pages, no video.", schema.Required(), schema.Templated(), schema.Example("https://www.example.com/latte.jpg")),
 		}}), schema.MaxItems(10)),
 		schema.DateTime("scheduled_time", "Publish at this time instead of now (RFC 3339 with offset); Google holds it.", schema.Example("2026-12-24T09:00:00+09:00")),
 	}
@@ -113,7 +114,7 @@ func parsePostCreate(input schema.Object) func(json.RawMessage, errs.Locale) (ad
 		if err := values.Into(&args); err != nil {
 			return nil, admission.Safety{}, []errs.Violation{{Path: "$", Rule: "type", Message: err.Error()}}
 		}
-		change := args.PostCreate.Normalise()
+		change := args.Normalise()
 		violations = change.OverrideViolations(l)
 		if args.PageToken != "" && !args.DryRun {
 			violations = append(violations, errs.Violation{Path: "page_token", Rule: "not_allowed", Message: errs.T("page_token は dry_run: true のときだけ使えます。", "page_token goes with dry_run true only.").In(l)})
@@ -161,30 +162,30 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 }
 
 func previewSentence(p *admission.Preview, l errs.Locale) string {
-	t := errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", p.TargetCount).In(l)
+	lines := []string{errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", p.TargetCount).In(l)}
 	for _, v := range p.ValidationErrors {
-		t += fmt.Sprintf("\n- %s: %s", v.Path, v.Message)
+		lines = append(lines, fmt.Sprintf("- %s: %s", v.Path, v.Message))
 	}
 	if r := p.WouldRefuse; r != nil {
-		t += "\nwould_execute: false, " + string(r.ErrorCode) + ": " + r.Message
+		lines = append(lines, "would_execute: false, "+string(r.ErrorCode)+": "+r.Message)
 	}
 	if c := p.Confirmation; c.Required {
-		t += "\n" + c.Question
+		lines = append(lines, c.Question)
 		if c.ConfirmToken != "" {
-			t += "\nconfirm_token: " + c.ConfirmToken
+			lines = append(lines, "confirm_token: "+c.ConfirmToken)
 		}
 		if c.Note != "" {
-			t += "\n" + c.Note
+			lines = append(lines, c.Note)
 		}
 	}
 	for i, w := range p.ValidationWarnings {
 		if i == shownWarnings {
-			t += fmt.Sprintf("\n! … (%d)", len(p.ValidationWarnings))
+			lines = append(lines, fmt.Sprintf("! … (%d)", len(p.ValidationWarnings)))
 			break
 		}
-		t += fmt.Sprintf("\n! %s (%d): %s %s", w.Code, w.LocationID, w.Message, w.Span)
+		lines = append(lines, fmt.Sprintf("! %s (%d): %s %s", w.Code, w.LocationID, w.Message, w.Span))
 	}
-	return t
+	return strings.Join(lines, "\n")
 }
 
 const shownWarnings = 10

@@ -150,7 +150,7 @@ func (a *App) Run(ctx context.Context, l, admin net.Listener, withWorker bool) e
 	g.Go(func() error {
 		<-running.Done()
 		s.ready.Store(false)
-		return s.stop(servers)
+		return s.stop(servers) //nolint:contextcheck // the context is over: stopping has a time of its own
 	})
 	return g.Wait()
 }

@@ -11,12 +11,16 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
 )
 
-// Distinct types for the ids of a principal; mixing them up does not compile.
+// The ids of a principal are distinct types, so that mixing them up does not compile.
 type (
+	// TenantID names a customer.
 	TenantID string
+	// ClientID names an agent.
 	ClientID string
-	UserID   string
-	TokenID  string
+	// UserID names the person an agent acts for.
+	UserID string
+	// TokenID names an access token; it is not the token.
+	TokenID string
 )
 
 // SystemTenant owns what happens before a tenant is known, such as refused tokens.

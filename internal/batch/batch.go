@@ -22,10 +22,13 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
-// Distinct types for ids (ULIDs, but AttemptID, which is a number of the database).
+// Ids are distinct types.
 type (
-	ID        string
-	ItemID    string
+	// ID is a batch's ULID.
+	ID string
+	// ItemID is an item's ULID.
+	ItemID string
+	// AttemptID is a number of the database.
 	AttemptID int64
 )
 

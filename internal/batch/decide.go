@@ -88,8 +88,9 @@ func RetryPossible(c errs.Code) bool {
 	switch c {
 	case errs.ExpiredNotSent, errs.WritesDisabled, errs.StoppedAfterFailure, errs.GoogleReconnectRequired, errs.GBPRateLimited, errs.GBPUnavailable, errs.GBPLocationNotVerified:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // EndText is what people are told about an item that ended without being sent.
@@ -111,6 +112,7 @@ func EndText(c errs.Code) errs.Text {
 		return errs.T("Google がこのプロジェクトに割当を与えていないため、送信していません。", "Not sent, because Google granted this project no quota.")
 	case errs.GBPAPIDisabled:
 		return errs.T("Google の API が有効になっていないため、送信していません。", "Not sent, because the Google API is not enabled.")
+	default:
+		return errs.T("送信していません。", "Not sent.")
 	}
-	return errs.T("送信していません。", "Not sent.")
 }

@@ -43,7 +43,7 @@ type command struct {
 // Run executes the command line and gives the exit code.
 func Run(ctx context.Context, args []string, env Env) int {
 	c := &command{Env: env}
-	root := c.root()
+	root := c.root() //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)

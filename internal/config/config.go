@@ -104,7 +104,7 @@ func Default() Config {
 func Load(file string, lookup func(string) (string, bool)) (Config, error) {
 	c := Default()
 	if file != "" {
-		b, err := os.ReadFile(file)
+		b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 		if err != nil {
 			return c, fmt.Errorf("config: %w", err)
 		}

@@ -6,6 +6,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -90,12 +91,8 @@ func (p Policy) Override(own []byte, version int) (Policy, error) {
 		}
 	}
 	merged := make(map[string]int, len(base)+len(p.ConfirmAt))
-	for k, v := range base {
-		merged[k] = v
-	}
-	for k, v := range p.ConfirmAt {
-		merged[k] = v
-	}
+	maps.Copy(merged, base)
+	maps.Copy(merged, p.ConfirmAt)
 	p.ConfirmAt = merged
 	p.Version = version
 	return p, p.Validate()

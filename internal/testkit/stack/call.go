@@ -77,16 +77,16 @@ func (s *Stack) CallPrincipal(p *authn.Principal, tool string, raw []byte) Answe
 }
 
 // Into decodes an answer's data.
-func Into[T any](t testing.TB, a Answer) T {
-	t.Helper()
+func Into[T any](tb testing.TB, a Answer) T {
+	tb.Helper()
 	var v T
 	if a.IsError {
-		t.Fatalf("refused: %s", a.Text)
+		tb.Fatalf("refused: %s", a.Text)
 	}
 	d := json.NewDecoder(bytes.NewReader(a.Data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
-		t.Fatalf("data: %v\n%s", err, a.Data)
+		tb.Fatalf("data: %v\n%s", err, a.Data)
 	}
 	return v
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Sim func(*gbpsim.Options)
 	// RedisURL is another Redis than one of redistest.New.
 	RedisURL string
+	// Log takes what the product logs; nil drops it, or prints it when MAPPY_TEST_LOG is set.
+	Log *slog.Logger
 }
 
 // Stack is the running product with its surroundings.
@@ -77,21 +79,21 @@ func Scopes() []string {
 const Roomy = `{"token_per_minute":100000,"user_per_minute":100000,"user_per_day":100000,"client_per_hour":100000,"user_concurrency":10000,"read_per_minute":100000,"preview_per_minute":100000,"refusals_per_minute":100000}`
 
 // New brings a stack up; it ends with the test.
-func New(t testing.TB, o Options) *Stack {
-	t.Helper()
+func New(tb testing.TB, o Options) *Stack {
+	tb.Helper()
 	if o.Stores == 0 {
 		o.Stores = 12
 	}
-	s := &Stack{t: t, DB: pgtest.New(t)}
+	s := &Stack{t: tb, DB: pgtest.New(tb)}
 	so := gbpsim.Options{Seed: gbpsim.JapaneseChain(o.Stores), Strict: true}
 	if o.Sim != nil {
 		o.Sim(&so)
 	}
 	var google string
-	s.Sim, google = gbpsim.Start(t, so)
+	s.Sim, google = gbpsim.Start(tb, so)
 	redisURL := o.RedisURL
 	if redisURL == "" {
-		redisURL = redistest.New(t).URL()
+		redisURL = redistest.New(tb).URL()
 	}
 	s.Config = Configuration(s.DB.AppURL(), redisURL, google)
 	if o.Config != nil {
@@ -134,7 +136,10 @@ func newKeyring() string {
 func (s *Stack) open(o Options) {
 	s.t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	if os.Getenv("MAPPY_TEST_LOG") != "" {
+	switch {
+	case o.Log != nil:
+		log = o.Log
+	case os.Getenv("MAPPY_TEST_LOG") != "":
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	a, err := app.New(s.t.Context(), s.Config, log)
