@@ -75,6 +75,13 @@ if [ -z "$package" ]; then
   echo "apt knows no package for $what" >&2
   exit 1
 fi
+# A package that is there is never touched: installing it again would upgrade it, and with it what runs from it.
+case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) in
+ii*)
+  echo "$package is installed, but no server was found in it" >&2
+  exit 1
+  ;;
+esac
 if ! apt install --no-install-recommends "$package"; then
   # An old list names files that are gone from the archive.
   [ -n "$updated" ] && exit 1

@@ -52,20 +52,21 @@ func runContainer(ctx context.Context, f *finder, h *home, name, image, port str
 	}
 	c := &container{id: id}
 	if err := h.note(name+".container", id); err != nil {
-		c.remove(f)
+		c.remove(ctx, f)
 		return nil, err
 	}
 	addr, err := output(ctx, docker, "port", id, port+"/tcp")
 	if err != nil {
-		c.remove(f)
+		c.remove(ctx, f)
 		return nil, fmt.Errorf("find the port of container %s: %w", image, err)
 	}
 	c.addr, _, _ = strings.Cut(addr, "\n")
 	return c, nil
 }
 
-func (c *container) remove(f *finder) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+// remove works although ctx may have ended: that is when it is needed.
+func (c *container) remove(ctx context.Context, f *finder) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	_ = exec.CommandContext(ctx, f.command("docker"), "rm", "--force", "--volumes", c.id).Run()
 }

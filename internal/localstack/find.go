@@ -13,8 +13,12 @@ import (
 	"strings"
 )
 
-// errNotFound says that no usable binary is on this machine; the next way is tried.
-var errNotFound = errors.New("not found")
+// errNotFound says that no usable binary is on this machine; the next way is tried. errNoAnswer says that one is there but
+// could not be run: that is for a person to look at, not a reason to install another.
+var (
+	errNotFound = errors.New("not found")
+	errNoAnswer = errors.New("does not answer --version")
+)
 
 // finder looks for server binaries. Its fields are all that it depends on, so a test can hide what the machine has.
 type finder struct {
@@ -87,7 +91,10 @@ func (f *finder) postgres(ctx context.Context) (pgBinaries, error) {
 		if err == nil {
 			return b, nil
 		}
-		if b.version.major > 0 {
+		if errors.Is(err, errNoAnswer) && errors.Is(why, errNotFound) {
+			why = err
+		}
+		if b.version.major > 0 && errors.Is(why, errNotFound) {
 			why = fmt.Errorf("PostgreSQL %d+ %w (only %s in %s)", minPostgresMajor, errNotFound, b.version, dir)
 		}
 	}
@@ -104,7 +111,7 @@ func inspectPostgres(ctx context.Context, dir string) (pgBinaries, error) {
 	}
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
-		return b, fmt.Errorf("ask %s/postgres for its version: %w", dir, err)
+		return b, fmt.Errorf("%s/postgres %w: %w", dir, errNoAnswer, err)
 	}
 	b.version = parseVersion(string(out))
 	if b.version.major < minPostgresMajor {
@@ -123,12 +130,15 @@ type redisBinary struct {
 // redis returns the first usable server. redis-check-rdb is the server's own executable under another name: it looks at
 // argv[0] to tell what it shall be. Debian ships it without the daemon, in redis-tools.
 func (f *finder) redis(ctx context.Context) (redisBinary, error) {
-	why := fmt.Errorf("Redis %d+ %w", minRedisMajor, errNotFound)
-	for _, c := range []struct{ file, argv0 string }{
-		{"redis-server", "redis-server"},
-		{"valkey-server", "valkey-server"},
-		{"redis-check-rdb", "redis-server"},
-		{"valkey-check-rdb", "valkey-server"},
+	why := fmt.Errorf("%s %d+ %w", redis, minRedisMajor, errNotFound)
+	for _, c := range []struct {
+		file, argv0 string
+		certain     bool // it is a server in every build
+	}{
+		{"redis-server", "redis-server", true},
+		{"valkey-server", "valkey-server", true},
+		{"redis-check-rdb", "redis-server", false},
+		{"valkey-check-rdb", "valkey-server", false},
 	} {
 		p := f.command(c.file)
 		if p == "" {
@@ -139,18 +149,32 @@ func (f *finder) redis(ctx context.Context) (redisBinary, error) {
 		cmd.Args = []string{c.argv0, "--version"}
 		out, err := cmd.Output()
 		if err != nil || !strings.Contains(string(out), "server v=") {
+			if c.certain && errors.Is(why, errNotFound) {
+				why = fmt.Errorf("%s %w: %w", p, errNoAnswer, cause(err, out))
+			}
 			continue
 		}
 		b.version = parseVersion(string(out))
 		if b.version.major >= minRedisMajor {
 			return b, nil
 		}
-		why = fmt.Errorf("Redis %d+ %w (only %s, %s)", minRedisMajor, errNotFound, b.version, p)
+		if !errors.Is(why, errNotFound) {
+			continue
+		}
+		why = fmt.Errorf("%s %d+ %w (only %s, %s)", redis, minRedisMajor, errNotFound, b.version, p)
 	}
 	if err := ctx.Err(); err != nil { // nothing could be asked for its version
 		return redisBinary{}, fmt.Errorf("look for Redis: %w", err)
 	}
 	return redisBinary{}, why
+}
+
+// cause is err or, when the program ran well, what it said.
+func cause(err error, out []byte) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("it says %q", out)
 }
 
 // version is a server's version as it says it itself; major 0 when it could not be read.

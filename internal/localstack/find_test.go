@@ -37,6 +37,8 @@ func TestFindPostgres(t *testing.T) {
 	pg18 := pgFolder(t, filepath.Join(base, "elsewhere"), "18beta1")
 	half := filepath.Join(base, "half")
 	program(t, half, "initdb", "initdb")
+	mute := pgFolder(t, filepath.Join(base, "mute"), "15.1")
+	broken(t, mute, "postgres")
 	config := filepath.Join(base, "config")
 	program(t, config, "pg_config", pg15)
 	links := filepath.Join(base, "links")
@@ -63,6 +65,7 @@ func TestFindPostgres(t *testing.T) {
 		"half a path is passed":     {finder{path: []string{half}, pgDirs: glob}, pg17, "17.2", ""},
 		"an old one is passed over": {finder{path: []string{pg9}, pgDirs: glob}, pg17, "17.2", ""},
 		"only an old one":           {finder{path: []string{pg9}}, "", "", "only 9.6.24 in " + pg9},
+		"a mute one is passed over": {finder{path: []string{mute}, pgDirs: glob}, pg17, "17.2", ""},
 		"nothing":                   {finder{}, "", "", "PostgreSQL 15+ not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +94,8 @@ func TestFindRedis(t *testing.T) {
 	program(t, dir("redis7"), "redis-server", "Redis server v=7.2.4 sha=0 malloc=jemalloc")
 	program(t, dir("redis6"), "redis-server", "Redis server v=6.0.16 sha=0")
 	program(t, dir("valkey"), "valkey-server", "Valkey server v=8.1.1 sha=0")
+	program(t, dir("mute"), "redis-server", "")
+	broken(t, dir("mute"), "redis-server")
 	program(t, dir("other"), "redis-check-rdb", "Usage: redis-check-rdb <rdb-file>") // a build where it is not the server
 	program(t, dir("check"), "redis-check-rdb", "Redis server v=7.0.15 sha=0")
 
@@ -104,6 +109,7 @@ func TestFindRedis(t *testing.T) {
 		"the checker is none":     {[]string{dir("other")}, "", "", "Redis 7+ not found"},
 		"an old one passed over":  {[]string{dir("redis6"), dir("valkey")}, "valkey/valkey-server", "valkey-server", ""},
 		"only an old one":         {[]string{dir("redis6")}, "", "", "only 6.0.16"},
+		"a mute one passed over":  {[]string{dir("mute"), dir("check")}, "check/redis-check-rdb", "redis-server", ""},
 		"nothing":                 {nil, "", "", "Redis 7+ not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,5 +125,48 @@ func TestFindRedis(t *testing.T) {
 				t.Errorf("got %s as %s, %v; want %s as %s", got.path, got.argv0, err, dir(c.file), c.argv0)
 			}
 		})
+	}
+}
+
+// broken makes a program fail.
+func broken(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A server that is there but cannot be run, for want of memory or processes say, must not be replaced.
+func TestAServerThatDoesNotAnswerIsNoReasonToInstallOne(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	pgFolder(t, base, "15.1")
+	program(t, base, "redis-server", "")
+	broken(t, base, "postgres")
+	broken(t, base, "redis-server")
+	old := filepath.Join(base, "old")
+	pgFolder(t, old, "9.6")
+	program(t, old, "redis-server", "Redis server v=6.0.16 sha=0")
+	for _, path := range [][]string{{base}, {old, base}, {base, old}} {
+		f := &finder{path: path[:1], pgDirs: path}
+		if _, err := f.postgres(t.Context()); !errors.Is(err, errNoAnswer) || errors.Is(err, errNotFound) {
+			t.Errorf("PostgreSQL in %v: %v", path, err)
+		}
+	}
+	f := &finder{path: []string{base}}
+	if _, err := f.redis(t.Context()); !errors.Is(err, errNoAnswer) || errors.Is(err, errNotFound) {
+		t.Errorf("Redis: %v", err)
+	}
+	opts := private(t)
+	opts.find = f
+	opts.install = func(s service) error { t.Errorf("%s was to be installed", s); return nil }
+	for _, s := range []service{postgres, redis} {
+		opts.SkipPostgres, opts.SkipRedis = s == redis, s == postgres
+		if stack, err := Start(t.Context(), opts); !errors.Is(err, errNoAnswer) {
+			if err == nil {
+				_ = stack.Close()
+			}
+			t.Errorf("%s: %v", s, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,12 +40,12 @@ type home struct {
 }
 
 // newHome removes the folders of dead owners, makes one for this process, and starts its watcher.
-func newHome() (*home, error) {
+func newHome(ctx context.Context) (*home, error) {
 	cred, err := unprivileged()
 	if err != nil {
 		return nil, err
 	}
-	sweep()
+	sweep(ctx)
 	base := baseDir(cred)
 	dir, err := os.MkdirTemp(base, homePrefix)
 	if err != nil {
@@ -60,7 +61,7 @@ func newHome() (*home, error) {
 			return nil, fmt.Errorf("open the servers' folder: %w", err)
 		}
 	}
-	if h.watch, err = startWatcher(dir); err != nil {
+	if h.watch, err = startWatcher(ctx, dir); err != nil {
 		h.close()
 		return nil, err
 	}
@@ -123,22 +124,22 @@ func (h *home) close() {
 
 // sweep removes folders whose owner is gone and stops what still runs from them. It never fails: what it cannot remove
 // (another user's, one in use) is not its business.
-func sweep() {
+func sweep(ctx context.Context) {
 	for _, base := range baseDirs() {
 		dirs, _ := filepath.Glob(filepath.Join(base, homePrefix+"*"))
 		for _, dir := range dirs {
 			if ours(dir) {
-				sweepOne(dir)
+				sweepOne(ctx, dir)
 			}
 		}
 	}
 }
 
-func sweepOne(dir string) {
+func sweepOne(ctx context.Context, dir string) {
 	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Being made this moment, or its maker was killed between two system calls.
-		if s, err := os.Stat(dir); err == nil && time.Since(s.ModTime()) > time.Minute { //nolint:forbidigo // file times are real time
+		if s, err := os.Stat(dir); err == nil && time.Since(s.ModTime()) > time.Minute {
 			_ = os.Remove(filepath.Join(dir, ownerFile+".new"))
 			_ = os.Remove(dir) // only ever empty: a stranger's folder of that name keeps its files
 		}
@@ -151,7 +152,9 @@ func sweepOne(dir string) {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return // alive
 	}
-	cmd := exec.Command("/bin/sh", "-c", watchScript, "mappy-sweep", dir, "sweep")
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", watchScript, "mappy-sweep", dir, "sweep")
 	_ = cmd.Run()
 }
 

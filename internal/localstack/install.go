@@ -36,7 +36,7 @@ func findOrInstall[B any](ctx context.Context, opts Options, s service, find fun
 	}
 	install := opts.install
 	if install == nil {
-		install = func(s service) error { return installPackage(ctx, opts, s) }
+		install = func(s service) error { return installPackage(ctx, opts, s, err) }
 	}
 	unlock, lockErr := lockInstall(ctx)
 	if lockErr != nil {
@@ -98,8 +98,9 @@ func tryLock(path string) (*os.File, error) {
 	return nil, f.Close()
 }
 
-// installPackage installs s with the first package manager of this machine, if root or passwordless sudo allows it.
-func installPackage(ctx context.Context, opts Options, s service) error {
+// installPackage installs s with the first package manager of this machine, if root or passwordless sudo allows it. why is
+// what the search said, for the log.
+func installPackage(ctx context.Context, opts Options, s service, why error) error {
 	f := opts.finder()
 	argv, manager := installCommand(f, s)
 	if argv == nil {
@@ -112,7 +113,7 @@ func installPackage(ctx context.Context, opts Options, s service) error {
 		}
 		argv = append([]string{sudo, "-n"}, argv...)
 	}
-	opts.logf("%s: not on this machine; installing it with %s (no service is started or enabled)", s, manager)
+	opts.logf("%s: %v; installing it with %s (no service is started or enabled)", s, why, manager)
 	return runInstall(ctx, opts, s, argv)
 }
 
@@ -140,7 +141,7 @@ func runInstall(ctx context.Context, opts Options, s service, argv []string) err
 	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
 	var out, messages tail
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &out, &messages
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = 5 * time.Second
@@ -157,10 +158,11 @@ func runInstall(ctx context.Context, opts Options, s service, argv []string) err
 		grace := time.NewTimer(installGrace)
 		defer grace.Stop()
 		select {
-		case <-done:
-		case <-grace.C: // it goes on by itself and cleans up after itself
+		case err = <-done:
+		case <-grace.C:
+			err = errors.New("it goes on by itself and cleans up after itself")
 		}
-		return fmt.Errorf("install %s: %w", s, ctx.Err())
+		return fmt.Errorf("install %s: %w (%w)", s, ctx.Err(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("install %s: %w: %s", s, err, messages.oneLine())

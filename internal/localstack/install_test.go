@@ -129,7 +129,11 @@ case "$*" in
   cat $R/etc/postgresql-common/createcluster.d/* >$S/cluster-during 2>/dev/null
   . $S/on-install ;;
 esac`)
-	m.script("dpkg-query", `cat $S/packages`)
+	m.script("dpkg-query", `for last; do :; done
+case $last in
+*'{'*) cat $S/packages ;;
+*) grep "^ii  $last " $S/packages ;;
+esac`)
 	m.script("systemctl", `echo "$*" >>$S/systemctl; rm -f $R/etc/systemd/system/multi-user.target.wants/$2`)
 	m.script("update-rc.d", `echo "$*" >>$S/update-rc.d`)
 	m.write("state/on-install", `for last; do :; done; echo "ii  $last 1.0" >>$S/packages`)
@@ -312,6 +316,21 @@ func TestAptUpdatesAndTriesAgainWhenTheInstallationFails(t *testing.T) {
 	}
 	if got := strings.Count(m.read("state/apt"), "\n"); got != 3 {
 		t.Errorf("apt-get ran %d times: %s", got, m.read("state/apt"))
+	}
+}
+
+func TestAptNeverTouchesAPackageThatIsThere(t *testing.T) {
+	t.Parallel()
+	for s, line := range map[service]string{postgres: "ii  postgresql-16 0.9\n", redis: "ii  redis-tools 0.9\n"} {
+		m := newMachine(t)
+		m.write("state/packages", line)
+		if _, err := m.install(s); err == nil || !strings.Contains(err.Error(), "is installed, but no server was found in it") {
+			t.Errorf("%s: got %v", s, err)
+		}
+		if apt := m.read("state/apt"); apt != "" {
+			t.Errorf("%s: apt-get ran as %q", s, apt)
+		}
+		m.clean("")
 	}
 }
 

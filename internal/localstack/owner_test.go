@@ -87,7 +87,20 @@ func TestServersIgnoreTheTerminalsInterrupt(t *testing.T) {
 // With the watcher killed as well, only the kernel's signal (Linux) and the next start's sweep are left.
 func TestTheNextStartRemovesWhatAKilledOwnerAndWatcherLeft(t *testing.T) {
 	t.Parallel()
-	o := startOwner(t, "", nil)
+	// A temporary folder of its own: any other start on the machine would sweep the usual one.
+	tmp, err := os.MkdirTemp("/tmp", "sw") //nolint:usetesting // a socket's path must stay short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	here := func(c *exec.Cmd) { c.Env = append(c.Env, "TMPDIR="+tmp) }
+	o := startOwner(t, "", here)
+	if filepath.Dir(o.home) != tmp {
+		t.Fatalf("the servers' folder is %s, not in %s", o.home, tmp)
+	}
 	if err := syscall.Kill(o.watcher, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +112,10 @@ func TestTheNextStartRemovesWhatAKilledOwnerAndWatcherLeft(t *testing.T) {
 			eventually(t, "process "+strconv.Itoa(pid)+" ends", func() bool { return !running(pid) })
 		}
 	}
-	next := startOwner(t, "", nil) // a process of its own, as in life
+	if !exists(o.home) {
+		t.Fatal("the folder is gone already: this test shows nothing")
+	}
+	next := startOwner(t, "", here) // a process of its own, as in life
 	o.gone(t)
 	if !running(next.servers[0]) || !exists(next.home) {
 		t.Error("the sweep hit a living run")
@@ -135,7 +151,7 @@ func TestTheWatcherStopsServersWhenItsPipeEnds(t *testing.T) {
 	noteTest(t, dir, "c.pid", "KILL "+strconv.Itoa(stranger.Process.Pid)) // the number was used again
 	noteTest(t, dir, "child.group", strconv.Itoa(group.Process.Pid))
 
-	w, err := startWatcher(dir)
+	w, err := startWatcher(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +216,7 @@ func TestTheSweepSparesWhatIsNotADeadOwners(t *testing.T) {
 		if !ours(dir) {
 			t.Fatalf("%s is not ours", dir)
 		}
-		sweepOne(dir)
+		sweepOne(t.Context(), dir)
 	}
 	for dir, want := range map[string]bool{dead: false, living: true, fresh: true, old: false, full: true} {
 		if exists(dir) != want {

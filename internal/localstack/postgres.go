@@ -38,7 +38,7 @@ func startPostgres(ctx context.Context, h *home, bin pgBinaries, durable bool) (
 		return nil, fmt.Errorf("make PostgreSQL's log: %w", err)
 	}
 	defer logFile.Close()
-	cmd := exec.Command(filepath.Join(bin.dir, "postgres"), serverArgs(dir, data, durable)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin.dir, "postgres"), serverArgs(dir, data, durable)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, serverEnv(dir), logFile, logFile
 	proc, err := startProcess(cmd, h.cred, syscall.SIGQUIT)
 	if err != nil {
@@ -65,7 +65,7 @@ func initCluster(ctx context.Context, h *home, bin pgBinaries, dir, data string)
 		return fmt.Errorf("make initdb's log: %w", err)
 	}
 	defer logFile.Close()
-	cmd := exec.Command(filepath.Join(bin.dir, "initdb"), args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin.dir, "initdb"), args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, serverEnv(dir), logFile, logFile
 	proc, err := startProcess(cmd, h.cred, syscall.SIGTERM)
 	if err != nil {
@@ -114,8 +114,8 @@ func socketURL(dir string) string {
 	return "postgres://postgres@/postgres?" + q.Encode()
 }
 
-func pingPostgres(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
+func pingPostgres(ctx context.Context, ownerURL string) error {
+	conn, err := pgx.Connect(ctx, ownerURL)
 	if err != nil {
 		return err
 	}

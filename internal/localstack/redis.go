@@ -36,7 +36,7 @@ func StartRedisServer(ctx context.Context, opts Options) (*RedisServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, redis.hint())
 	}
-	h, err := newHome()
+	h, err := newHome(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +79,12 @@ func (s *RedisServer) Start(ctx context.Context) error {
 		return fmt.Errorf("make Redis's log: %w", err)
 	}
 	defer logFile.Close()
-	cmd := exec.Command(s.bin.path)
-	cmd.Args = []string{s.bin.argv0, "--port", "0", "--unixsocket", s.socket(), "--unixsocketperm", "700",
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.bin.path)
+	cmd.Args = []string{
+		s.bin.argv0, "--port", "0", "--unixsocket", s.socket(), "--unixsocketperm", "700",
 		"--dir", s.dir, "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
-		"--databases", RedisDatabases, "--daemonize", "no"}
+		"--databases", RedisDatabases, "--daemonize", "no",
+	}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, serverEnv(s.dir), logFile, logFile
 	// SIGKILL, because there is nothing to save and a frozen server would not hear anything else.
 	proc, err := startProcess(cmd, s.home.cred, syscall.SIGKILL)
@@ -96,7 +98,7 @@ func (s *RedisServer) Start(ctx context.Context) error {
 	}
 	if err != nil {
 		s.stopLocked()
-		return fmt.Errorf("Redis (%s) did not come up: %w (%s)", s.bin.path, err, lastLines(logPath))
+		return fmt.Errorf("%s (%s) did not come up: %w (%s)", redis, s.bin.path, err, lastLines(logPath))
 	}
 	return nil
 }
@@ -114,7 +116,6 @@ func (s *RedisServer) stopLocked() {
 	}
 	s.proc.stop(syscall.SIGKILL, time.Second)
 	s.proc = nil
-	_ = os.Remove(s.socket()) // a killed Redis leaves it; dialling must fail as it does for one that is not there
 }
 
 // Pause freezes the server: connections stay open and new ones are accepted by the kernel, but nothing is answered.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -47,7 +48,7 @@ func (s *Stack) RedisURL() string { return s.redisURL }
 // StopWithOwner has the process group pgid ended (SIGTERM, then SIGKILL) should this process die without closing the
 // stack. It is for a child that works on the stack and must not be left alone with it.
 func (s *Stack) StopWithOwner(pgid int) error {
-	h, err := s.place()
+	h, err := s.place(context.Background())
 	if err != nil {
 		return err
 	}
@@ -63,8 +64,8 @@ func (s *Stack) Close() error {
 		return nil
 	}
 	s.closed = true
-	for i := len(s.stops) - 1; i >= 0; i-- {
-		s.stops[i]()
+	for _, stop := range slices.Backward(s.stops) {
+		stop()
 	}
 	if s.home != nil {
 		s.home.close()
@@ -73,11 +74,11 @@ func (s *Stack) Close() error {
 }
 
 // place makes the stack's folder when first needed.
-func (s *Stack) place() (*home, error) {
+func (s *Stack) place(ctx context.Context) (*home, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.home == nil {
-		h, err := newHome()
+		h, err := newHome(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +117,7 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 }
 
 func (s *Stack) privatePostgres(ctx context.Context, bin pgBinaries) error {
-	h, err := s.place()
+	h, err := s.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (s *Stack) privatePostgres(ctx context.Context, bin pgBinaries) error {
 }
 
 func (s *Stack) dockerPostgres(ctx context.Context) error {
-	h, err := s.place()
+	h, err := s.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (s *Stack) dockerPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func() { c.remove(s.opts.finder()) })
+	s.onClose(func() { c.remove(ctx, s.opts.finder()) })
 	url := "postgres://postgres:mappy@" + c.addr + "/postgres?sslmode=disable"
 	if err := awaitContainer(ctx, func() error { return pingPostgres(ctx, url) }); err != nil {
 		return fmt.Errorf("container %s does not answer at %s: %w", postgresImage, c.addr, err)
@@ -187,7 +188,7 @@ func (s *Stack) startRedis(ctx context.Context) error {
 }
 
 func (s *Stack) privateRedis(ctx context.Context, bin redisBinary) error {
-	h, err := s.place()
+	h, err := s.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (s *Stack) privateRedis(ctx context.Context, bin redisBinary) error {
 }
 
 func (s *Stack) dockerRedis(ctx context.Context) error {
-	h, err := s.place()
+	h, err := s.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (s *Stack) dockerRedis(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func() { c.remove(s.opts.finder()) })
+	s.onClose(func() { c.remove(ctx, s.opts.finder()) })
 	url := "redis://" + c.addr
 	if err := awaitContainer(ctx, func() error { return pingRedis(ctx, url) }); err != nil {
 		return fmt.Errorf("container %s does not answer at %s: %w", redisImage, c.addr, err)

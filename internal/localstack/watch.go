@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ type watcher struct {
 	proc *process
 }
 
-func startWatcher(dir string) (*watcher, error) {
-	cmd := exec.Command("/bin/sh", "-c", watchScript, "mappy-watch", dir, "watch")
+func startWatcher(ctx context.Context, dir string) (*watcher, error) {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", watchScript, "mappy-watch", dir, "watch")
 	cmd.Dir = "/"
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

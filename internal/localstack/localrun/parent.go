@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -11,11 +15,10 @@ import (
 // interrupt on through the terminal, but dies of a SIGTERM alone. A program that was built and started otherwise is left
 // alone: whoever starts it in the background may well go away.
 func watchParent(signals chan<- os.Signal) (stop func()) {
-	exe, err := os.Executable()
-	if err != nil || !strings.Contains(exe, "go-build") {
+	parent := os.Getppid()
+	if commandOf(parent) != "go" {
 		return func() {}
 	}
-	parent := os.Getppid()
 	tick := time.NewTicker(200 * time.Millisecond)
 	done := make(chan struct{})
 	go func() {
@@ -33,4 +36,17 @@ func watchParent(signals chan<- os.Signal) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
+}
+
+// commandOf is the name of a process's executable, "" when it cannot be told.
+func commandOf(pid int) string {
+	number := strconv.Itoa(pid)
+	name, err := os.ReadFile("/proc/" + number + "/comm")
+	if err != nil {
+		name, err = exec.CommandContext(context.Background(), "ps", "-o", "comm=", "-p", number).Output()
+	}
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(strings.TrimSpace(string(name)))
 }

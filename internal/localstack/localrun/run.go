@@ -84,7 +84,7 @@ func start(opts localstack.Options, signals <-chan os.Signal) (*localstack.Stack
 
 // runChild runs argv to its end and returns the exit code.
 func runChild(stack *localstack.Stack, argv []string, signals <-chan os.Signal, log io.Writer) int {
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...) // ended by signals only
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(),
 		localstack.EnvPostgres+"="+stack.OwnerURL(), localstack.EnvRedis+"="+stack.RedisURL())

@@ -41,36 +41,36 @@ var server = sync.OnceValues(func() (*clone.Server, error) {
 
 // DB is one test's database. Its methods may be called from several goroutines.
 type DB struct {
-	t                testing.TB
+	tb               testing.TB
 	ownerURL, appURL string
 	owner, app       func() *pgxpool.Pool
 }
 
 // New returns a fresh database. It is dropped when the test ends, with the connections that are still open.
-func New(t testing.TB) *DB {
-	t.Helper()
+func New(tb testing.TB) *DB {
+	tb.Helper()
 	s, err := server()
 	if err != nil {
-		t.Fatalf("no PostgreSQL for this test: %v", err)
+		tb.Fatalf("no PostgreSQL for this test: %v", err)
 	}
-	name, err := s.Create(t.Context())
+	name, err := s.Create(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	d := &DB{t: t}
-	t.Cleanup(func() {
+	d := &DB{tb: tb}
+	tb.Cleanup(func() {
 		if err := s.Drop(context.Background(), name); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	if d.ownerURL, err = s.OwnerURL(name); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if d.appURL, err = s.AppURL(name); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	d.owner = sync.OnceValue(func() *pgxpool.Pool { return open(t, d.ownerURL) })
-	d.app = sync.OnceValue(func() *pgxpool.Pool { return open(t, d.appURL) })
+	d.owner = sync.OnceValue(func() *pgxpool.Pool { return open(tb, d.ownerURL) })
+	d.app = sync.OnceValue(func() *pgxpool.Pool { return open(tb, d.appURL) })
 	return d
 }
 
@@ -81,23 +81,23 @@ func (d *DB) OwnerURL() string { return d.ownerURL }
 func (d *DB) AppURL() string { return d.appURL }
 
 // Owner is a pool on OwnerURL, opened at the first call and closed when the test ends.
-func (d *DB) Owner() *pgxpool.Pool { d.t.Helper(); return d.owner() }
+func (d *DB) Owner() *pgxpool.Pool { d.tb.Helper(); return d.owner() }
 
 // App is a pool on AppURL, opened at the first call and closed when the test ends.
-func (d *DB) App() *pgxpool.Pool { d.t.Helper(); return d.app() }
+func (d *DB) App() *pgxpool.Pool { d.tb.Helper(); return d.app() }
 
 // open is registered for closing after the drop of New, so it is closed before it.
-func open(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
+func open(tb testing.TB, url string) *pgxpool.Pool {
+	tb.Helper()
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		t.Fatalf("read the test database's URL: %v", err)
+		tb.Fatalf("read the test database's URL: %v", err)
 	}
 	cfg.MaxConns = poolConns
 	pool, err := pgxpool.NewWithConfig(context.Background(), cfg)
 	if err != nil {
-		t.Fatalf("open the test database: %v", err)
+		tb.Fatalf("open the test database: %v", err)
 	}
-	t.Cleanup(pool.Close)
+	tb.Cleanup(pool.Close)
 	return pool
 }

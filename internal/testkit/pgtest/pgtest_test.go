@@ -27,7 +27,8 @@ func TestNewGivesAMigratedDatabaseToBothRoles(t *testing.T) {
 	if _, err := d.App().Exec(t.Context(), `CREATE TABLE mappy.intruder (x int)`); err == nil {
 		t.Error("the application's role may create tables")
 	}
-	if d.Owner() != d.Owner() || d.App() != d.App() {
+	owner, app := d.Owner(), d.App()
+	if d.Owner() != owner || d.App() != app {
 		t.Error("a second call opened a second pool")
 	}
 }

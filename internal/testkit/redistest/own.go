@@ -10,20 +10,20 @@ import (
 
 // Server is a private Redis of one test. Its methods may be called from several goroutines.
 type Server struct {
-	t      testing.TB
+	tb     testing.TB
 	server *localstack.RedisServer
 }
 
 // Own starts a private Redis, stopped and removed when the test ends. 50 ms. It never is the server that MAPPY_REDIS_URL
 // names.
-func Own(t testing.TB) *Server {
-	t.Helper()
+func Own(tb testing.TB) *Server {
+	tb.Helper()
 	server, err := localstack.StartRedisServer(context.Background(), localstack.Options{Log: os.Stderr})
 	if err != nil {
-		t.Fatalf("no Redis for this test: %v", err)
+		tb.Fatalf("no Redis for this test: %v", err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
-	return &Server{t: t, server: server}
+	tb.Cleanup(func() { _ = server.Close() })
+	return &Server{tb: tb, server: server}
 }
 
 // URL is the server's address for go-redis, the same over every Stop and Start.
@@ -35,9 +35,9 @@ func (s *Server) Stop() { s.server.Stop() }
 // Start starts a stopped server again, empty, at the same address, and returns when it answers. A failure fails the
 // test; call it from the test's own goroutine.
 func (s *Server) Start() {
-	s.t.Helper()
+	s.tb.Helper()
 	if err := s.server.Start(context.Background()); err != nil {
-		s.t.Fatalf("start Redis again: %v", err)
+		s.tb.Fatalf("start Redis again: %v", err)
 	}
 }
 

@@ -36,13 +36,13 @@ type DB struct {
 
 // New returns an empty database that no other test, of this process or another, has at the same time. It is flushed and
 // given back when the test ends. 1 ms.
-func New(t testing.TB) *DB {
-	t.Helper()
+func New(tb testing.TB) *DB {
+	tb.Helper()
 	url, err := teststack.RedisURL()
 	if err != nil {
-		t.Fatalf("no Redis for this test: %v", err)
+		tb.Fatalf("no Redis for this test: %v", err)
 	}
-	return newOn(t, url)
+	return newOn(tb, url)
 }
 
 // URL is the database's address for go-redis (redis://… or unix://…, with its number).
@@ -51,43 +51,43 @@ func (d *DB) URL() string { return d.url }
 // Client is a client with default options on the database, closed when the test ends.
 func (d *DB) Client() *goredis.Client { return d.client }
 
-func newOn(t testing.TB, serverURL string) *DB {
-	t.Helper()
+func newOn(tb testing.TB, serverURL string) *DB {
+	tb.Helper()
 	ctx := context.Background()
 	opt, err := goredis.ParseURL(serverURL)
 	if err != nil {
-		t.Fatalf("read the Redis URL: %v", err)
+		tb.Fatalf("read the Redis URL: %v", err)
 	}
 	opt.DB = 0
 	zero := goredis.NewClient(opt)
 	count, err := databases(ctx, zero)
 	var number int
 	if err == nil {
-		number, err = allocate(ctx, zero, count, t.Name())
+		number, err = allocate(ctx, zero, count, tb.Name())
 	}
 	if err != nil {
 		_ = zero.Close()
-		t.Fatalf("get a Redis database: %v", err)
+		tb.Fatalf("get a Redis database: %v", err)
 	}
 	url, err := withNumber(serverURL, number)
 	if err != nil {
-		t.Fatalf("address the Redis database: %v", err)
+		tb.Fatalf("address the Redis database: %v", err)
 	}
 	opt, err = goredis.ParseURL(url)
 	if err != nil {
-		t.Fatalf("address the Redis database: %v", err)
+		tb.Fatalf("address the Redis database: %v", err)
 	}
 	d := &DB{url: url, client: goredis.NewClient(opt)}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := flush(ctx, serverURL, number); err != nil {
-			t.Errorf("flush Redis database %d: %v", number, err)
+			tb.Errorf("flush Redis database %d: %v", number, err)
 		}
 		_ = d.client.Close()
 		zero.Del(ctx, leaseKey(number))
 		_ = zero.Close()
 	})
 	if err := flush(ctx, serverURL, number); err != nil {
-		t.Fatalf("flush Redis database %d: %v", number, err)
+		tb.Fatalf("flush Redis database %d: %v", number, err)
 	}
 	return d
 }

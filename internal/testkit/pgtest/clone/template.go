@@ -61,7 +61,7 @@ func (s *Server) makeTemplate(ctx context.Context, conn *pgx.Conn) error {
 	if err := s.cfg.Migrate(ctx, ownerURL, appURL); err != nil {
 		return fmt.Errorf("migrate the template: %w", err)
 	}
-	made := time.Now().UTC().Format(time.RFC3339) //nolint:forbidigo // age of a database on a shared server
+	made := time.Now().UTC().Format(time.RFC3339)
 	for _, sql := range []string{
 		"COMMENT ON DATABASE " + quote(part) + " IS '" + made + "'",
 		"ALTER DATABASE " + quote(part) + " ALLOW_CONNECTIONS false",
@@ -90,7 +90,7 @@ func (s *Server) dropStaleTemplates(ctx context.Context, conn *pgx.Conn) error {
 	}
 	for _, r := range found {
 		made, err := time.Parse(time.RFC3339, r.Made)
-		if err != nil || time.Since(made) < staleTemplate || strings.HasSuffix(r.Name, partSuffix) { //nolint:forbidigo // as above
+		if err != nil || time.Since(made) < staleTemplate || strings.HasSuffix(r.Name, partSuffix) {
 			continue
 		}
 		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quote(r.Name)+" WITH (FORCE)"); err != nil {
