@@ -9,7 +9,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
-	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 )
 
@@ -135,11 +134,4 @@ func (a *Admission) giveBack(ctx context.Context, c *Call) {
 			a.Log.WarnContext(ctx, "limits not refunded", "request_id", c.RequestID, "error", err)
 		}
 	}
-}
-
-func warningsOf(c *Call) []gbp.Warning {
-	if c.warnings == nil {
-		return []gbp.Warning{}
-	}
-	return c.warnings
 }

@@ -1,0 +1,179 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/cli"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/golden"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
+)
+
+// terminal runs commands as an operator does, against a stack.
+type terminal struct {
+	t   *testing.T
+	env map[string]string
+}
+
+func newTerminal(t *testing.T, s *stack.Stack) *terminal {
+	t.Helper()
+	c := s.Config
+	return &terminal{t: t, env: map[string]string{
+		"MAPPY_DATABASE_URL": c.DatabaseURL, "MAPPY_OWNER_DATABASE_URL": s.DB.OwnerURL(), "MAPPY_REDIS_URL": c.RedisURL, "MAPPY_ENVIRONMENT": c.Environment,
+		"MAPPY_GOOGLE_BASE_URL": c.GoogleBaseURL, "MAPPY_GOOGLE_CLIENT_ID": c.GoogleClientID, "MAPPY_GOOGLE_CLIENT_SECRET": c.GoogleClientSecret,
+		"MAPPY_KEYRING_B64": c.KeyringB64, "MAPPY_LOG_LEVEL": "error",
+	}}
+}
+
+func (x *terminal) run(args ...string) (code int, out, errOut string) {
+	x.t.Helper()
+	var o, e bytes.Buffer
+	code = cli.Run(x.t.Context(), args, cli.Env{In: strings.NewReader(""), Out: &o, Err: &e, Lookup: func(k string) (string, bool) { v, ok := x.env[k]; return v, ok }})
+	return code, o.String(), e.String()
+}
+
+func (x *terminal) must(args ...string) string {
+	x.t.Helper()
+	code, out, errOut := x.run(args...)
+	if code != 0 {
+		x.t.Fatalf("%v: exit %d\n%s%s", args, code, out, errOut)
+	}
+	return out
+}
+
+const declaration = `
+tenants:
+  - id: bakery
+    name: Bakery
+    locale: en
+    timezone: Asia/Tokyo
+    policy: {confirm_at: {post.create: 2}}
+    users: [{id: taro, email: taro@bakery.example, grants: {labels: [tokyo]}}]
+    clients: [{id: agent, name: Agent}]
+    tokens: [{id: main, client: agent, user: taro, scopes: ["posts:write", "locations:read", "batches:read"], value_from: {env: BAKERY_TOKEN}}]
+    connections: [{id: google, google_email: owner@komorebi-coffee.example, refresh_token_from: {env: BAKERY_REFRESH}}]
+`
+
+// What operators' scripts read: the JSON of every command, as the set of its keys.
+func TestCommandsAndTheirJSON(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 3, NoServer: true, Policy: stack.Roomy})
+	x := newTerminal(t, s)
+	file := filepath.Join(t.TempDir(), "apply.yaml")
+	if err := os.WriteFile(file, []byte(declaration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := x.run("apply", "-f", file); code != 1 || !strings.Contains(errOut, "BAKERY_TOKEN") {
+		t.Fatalf("a missing secret is not named: %d %s", code, errOut)
+	}
+	x.env["BAKERY_TOKEN"], x.env["BAKERY_REFRESH"] = authn.NewToken("simulator"), gbpsim.DemoRefreshToken
+	apply := x.must("apply", "-f", file, "--output", "json")
+	if again := x.must("apply", "-f", file, "--output", "json"); again != apply {
+		t.Fatalf("applying twice differs:\n%s%s", apply, again)
+	}
+	b := s.Accept("post.create", stack.Post(s.IDs(1), "Fresh rolls"))
+	s.Finish(string(b.BatchID))
+
+	shapes := map[string]string{"apply": shape(t, apply)}
+	for name, args := range map[string][]string{
+		"token create":   {"token", "create", "--client", "agent", "--user", "taro"},
+		"token list":     {"token", "list"},
+		"location sync":  {"location", "sync"},
+		"location list":  {"location", "list"},
+		"batch list":     {"batch", "list", "--tenant", string(stack.Tenant)},
+		"batch show":     {"batch", "show", string(b.BatchID), "--tenant", string(stack.Tenant)},
+		"audit list":     {"audit", "list", "--limit", "1", "--event", "batch_finished", "--tenant", string(stack.Tenant)},
+		"audit verify":   {"audit", "verify"},
+		"kill on":        {"kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill"},
+		"kill status":    {"kill", "status"},
+		"kill off":       {"kill", "off", "--kind", "tool", "--target", "post.create"},
+		"migrate status": {"migrate", "status"},
+		"doctor":         {"doctor"},
+	} {
+		if !slices.Contains(args, "--tenant") {
+			args = append(args, "--tenant", "bakery")
+		}
+		if name == "kill status" || name == "kill off" {
+			x.must("kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill", "--tenant", "bakery")
+		}
+		if text := x.must(args...); strings.TrimSpace(text) == "" {
+			t.Errorf("%s prints nothing for people", name)
+		}
+		if name == "kill status" || name == "kill off" {
+			x.must("kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill", "--tenant", "bakery")
+		}
+		shapes[name] = shape(t, x.must(append(args, "--output", "json")...))
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		text.WriteString(name + ": " + shapes[name] + "\n")
+	}
+	golden.Compare(t, "testdata/json.golden", text.String())
+}
+
+// shape gives the keys of a JSON document, each list by its first element.
+func shape(t *testing.T, doc string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(doc), &v); err != nil {
+		t.Fatalf("%v: %s", err, doc)
+	}
+	return describe(v)
+}
+
+func describe(v any) string {
+	switch v := v.(type) {
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+		return "[" + describe(v[0]) + "]"
+	case map[string]any:
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			inner := describe(v[k])
+			if inner != "" {
+				inner = ":" + inner
+			}
+			parts = append(parts, k+inner)
+		}
+		return "{" + strings.Join(parts, " ") + "}"
+	}
+	return ""
+}
+
+// Bad input gets one line that helps and a distinct exit code.
+func TestCommandsRefuse(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"batch", "show", "01HV5K3Q8Z7M2N4P6R8T0V2X4Z"}, 5, "no such batch"},
+		{[]string{"batch", "cancel", "nonsense"}, 5, "no such batch"},
+		{[]string{"token", "revoke", "nobody"}, 1, `token "nobody"`},
+		{[]string{"token", "list", "--tenant", "elsewhere"}, 1, "there is no tenant"},
+		{[]string{"stdio"}, 1, "MAPPY_TOKEN"},
+		{[]string{"stdio", "--tool-names", "camel"}, 1, "dot or underscore"},
+		{[]string{"apply", "-f", "missing.yaml"}, 1, "missing.yaml"},
+		{[]string{"frobnicate"}, 1, "unknown command"},
+	} {
+		code, _, errOut := x.run(c.args...)
+		if code != c.code || !strings.Contains(strings.ToLower(errOut), strings.ToLower(c.says)) {
+			t.Errorf("%v: exit %d, %q; want %d and %q", c.args, code, errOut, c.code, c.says)
+		}
+	}
+	x.env["MAPPY_DATABASE_URL"] = s.DB.OwnerURL()
+	if code, _, errOut := x.run("serve"); code != 1 || !strings.Contains(errOut, "row-level security") {
+		t.Errorf("serve as the owner: exit %d, %q", code, errOut)
+	}
+}
