@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -47,8 +48,10 @@ type bed struct {
 func newBed(b *testing.B, stores int) *bed {
 	b.Helper()
 	debug.SetGCPercent(400) // as the product's main does
-	s := stack.New(b, stack.Options{Stores: stores, NoWorkers: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1), Sim: func(o *gbpsim.Options) { o.Knobs.NoQuotas = true },
-		Config: func(c *config.Config) { c.DatabaseConnections = 20 }})
+	s := stack.New(b, stack.Options{
+		Stores: stores, NoWorkers: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1), Sim: func(o *gbpsim.Options) { o.Knobs.NoQuotas = true },
+		Config: func(c *config.Config) { c.DatabaseConnections = 20 },
+	})
 	owner := s.DB.Owner()
 	if _, err := owner.Exec(b.Context(), `CREATE TABLE public.bench (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL)`); err != nil {
 		b.Fatal(err)
@@ -103,8 +106,10 @@ func (x *bed) call(b *testing.B, url, tool string, args json.RawMessage) json.Ra
 	if err != nil {
 		b.Fatal(err)
 	}
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + x.Token,
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool} {
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + x.Token,
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
+	} {
 		req.Header.Set(k, v)
 	}
 	res, err := x.client.Do(req)
@@ -199,9 +204,7 @@ func median(v []float64) float64 {
 // postArgs are arguments of a post to n stores with a text and a key that no other call has.
 func (x *bed) postArgs(n int, text string, extra stack.Args) json.RawMessage {
 	a := stack.Post(x.IDs(n), text)
-	for k, v := range extra {
-		a[k] = v
-	}
+	maps.Copy(a, extra)
 	raw, err := json.Marshal(a)
 	if err != nil {
 		panic(err)
@@ -224,6 +227,7 @@ func BenchmarkPostCreate1(b *testing.B) { benchmarkCreate(b, 1, 1) }
 func BenchmarkPostCreate100(b *testing.B) { benchmarkCreate(b, 100, 203) }
 
 func benchmarkCreate(b *testing.B, stores, rows int) {
+	b.Helper()
 	x := newBed(b, max(stores, 2))
 	args := func() json.RawMessage { return x.postArgs(stores, unique("本日のおすすめ"), nil) }
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args()), x.commit(rows))

@@ -103,7 +103,7 @@ func readDeclaration(file string, in io.Reader) (d Declaration, err error) {
 	if file == "-" {
 		b, err = io.ReadAll(in)
 	} else {
-		b, err = os.ReadFile(file)
+		b, err = os.ReadFile(file) //nolint:gosec // the operator names the file
 	}
 	if err != nil {
 		return d, fmt.Errorf("apply: %w", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -82,9 +83,7 @@ func (c *Client) exchange(ctx context.Context, k call, token string) (answer, *E
 	if err != nil {
 		return answer{}, k.fail(Refused, errs.Internal, "the address cannot be built", nil)
 	}
-	for name, values := range k.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, k.header)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "application/json")
 	if req.Header.Get("User-Agent") == "" {

@@ -173,7 +173,7 @@ func (s *Source) obtain(ctx context.Context, k key) (string, error) {
 		t, ok, err := s.stored(k, c)
 		if ok || err != nil { // another process was faster
 			token, failed = t, err
-			return nil, nil
+			return nil, nil //nolint:nilerr,nilnil // the failure is kept in failed: nothing is to be written
 		}
 		token, update, failed = s.renew(ctx, k, c)
 		return update, nil // a dead grant is written down; other failures write nothing
@@ -200,7 +200,7 @@ func (s *Source) stored(k key, c Connection) (string, bool, *Error) {
 	}
 	plain, err := s.o.Keys.Open(c.AccessTokenSealed, Binding(k.tenant, k.connection, AccessToken))
 	if err != nil || s.refused(k, string(plain)) { // an unreadable access token can be replaced by a fresh one
-		return "", false, nil
+		return "", false, nil //nolint:nilerr // see above: that is what an unreadable one means
 	}
 	s.remember(k, string(plain), c.AccessExpiresAt)
 	return string(plain), true, nil

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -129,12 +130,7 @@ func (r *Keyring) Primary() KeyID { return r.primary }
 
 // Has tells whether the ring can open what this key sealed.
 func (r *Keyring) Has(id KeyID) bool {
-	for _, k := range r.keys {
-		if k == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.keys, id)
 }
 
 // Keys are the usable keys in the order of the keyset.

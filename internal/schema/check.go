@@ -144,7 +144,7 @@ func (f *Field) fits(path string, t reflect.Type) []error {
 	}
 	t = pointee(t)
 	kind := t.Kind()
-	ok := false
+	var ok bool
 	switch f.Type {
 	case TypeObject:
 		if ok = kind == reflect.Struct && f.Object != nil; ok {

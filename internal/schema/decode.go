@@ -442,7 +442,7 @@ func (d *decoder) enter() bool {
 
 // skip reads any value without keeping it.
 func (d *decoder) skip() bool {
-	ok := true
+	var ok bool
 	switch c := d.peek(); c {
 	case '{', '[':
 		return d.skipContainer(c)
@@ -498,16 +498,16 @@ func (d *decoder) skipContainer(open byte) bool {
 
 // kindOf names a JSON value by its first byte.
 func kindOf(c byte) string {
-	switch {
-	case c == '{':
+	switch c {
+	case '{':
 		return "object"
-	case c == '[':
+	case '[':
 		return "array"
-	case c == '"':
+	case '"':
 		return "string"
-	case c == 't' || c == 'f':
+	case 't', 'f':
 		return "boolean"
-	case c == 'n':
+	case 'n':
 		return "null"
 	}
 	return "number"

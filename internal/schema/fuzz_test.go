@@ -68,6 +68,7 @@ func newProperties(tb testing.TB) properties {
 }
 
 func (p properties) check(t *testing.T, raw []byte, at uint8) {
+	t.Helper()
 	v, violations := p.object.Decode(raw, errs.English)
 	if len(violations) > 0 {
 		checkViolations(t, violations)
@@ -208,6 +209,7 @@ func TestEveryCharacter(t *testing.T) {
 }
 
 func checkText(t *testing.T, in string) {
+	t.Helper()
 	out, _, ok := schema.CheckText(in)
 	if !ok {
 		return

@@ -34,8 +34,8 @@ func (v Values) Into(target any) error {
 func (v Values) Has(path string) bool {
 	s := scanner{in: v.Canonical()}
 	for path != "" {
-		switch {
-		case path[0] == '[':
+		switch path[0] {
+		case '[':
 			end := strings.IndexByte(path, ']')
 			if end < 0 || !s.toElement(path[1:end]) {
 				return false

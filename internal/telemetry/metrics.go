@@ -33,12 +33,16 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		calls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mappy_tool_calls_total", Help: "Tool calls by tool and error code (empty code: success)."}, []string{"tool", "error_code"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mappy_tool_call_seconds", Help: "Time of tool calls, waits included.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30}}, []string{"tool"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mappy_tool_call_seconds", Help: "Time of tool calls, waits included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30},
+		}, []string{"tool"}),
 		items:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mappy_items_total", Help: "Decided items by operation, state and error code."}, []string{"operation", "state", "error_code"}),
 		google: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mappy_google_calls_total", Help: "Exchanges with Google by method, HTTP status (0: no answer) and class (empty: success)."}, []string{"method", "status", "class"}),
-		googleS: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mappy_google_call_seconds", Help: "Time of exchanges with Google.",
-			Buckets: prometheus.DefBuckets}, []string{"method"}),
+		googleS: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mappy_google_call_seconds", Help: "Time of exchanges with Google.",
+			Buckets: prometheus.DefBuckets,
+		}, []string{"method"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mappy_token_refreshes_total", Help: "Refreshes of Google access tokens by outcome."}, []string{"outcome"}),
 	}
 	m.registry.MustRegister(m.calls, m.latency, m.items, m.google, m.googleS, m.tokens, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
