@@ -113,6 +113,14 @@ func Load(file string, lookup func(string) (string, bool)) (Config, error) {
 		}
 	}
 	c.Policy.Version = 1
+	for tool, n := range policy.Default().ConfirmAt { // a file that names one tool keeps the thresholds of the others
+		if _, named := c.Policy.ConfirmAt[tool]; !named {
+			if c.Policy.ConfirmAt == nil {
+				c.Policy.ConfirmAt = map[string]int{}
+			}
+			c.Policy.ConfirmAt[tool] = n
+		}
+	}
 	problems := fromEnv(reflect.ValueOf(&c).Elem(), lookup)
 	problems = append(problems, c.problems()...)
 	return c, errors.Join(problems...)
