@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/policy"

@@ -9,11 +9,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
@@ -108,7 +108,7 @@ func readDeclaration(file string, in io.Reader) (d Declaration, err error) {
 	if err != nil {
 		return d, fmt.Errorf("apply: %w", err)
 	}
-	if err := yaml.UnmarshalWithOptions(b, &d, yaml.Strict()); err != nil {
+	if err := config.Strict(b, &d); err != nil {
 		return d, fmt.Errorf("apply %s: %w", file, err)
 	}
 	return d, nil

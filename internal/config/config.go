@@ -3,8 +3,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"reflect"
@@ -13,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
@@ -108,22 +110,25 @@ func Load(file string, lookup func(string) (string, bool)) (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("config: %w", err)
 		}
-		if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+		if err := Strict(b, &c); err != nil {
 			return c, fmt.Errorf("config %s: %w", file, err)
 		}
 	}
 	c.Policy.Version = 1
-	for tool, n := range policy.Default().ConfirmAt { // a file that names one tool keeps the thresholds of the others
-		if _, named := c.Policy.ConfirmAt[tool]; !named {
-			if c.Policy.ConfirmAt == nil {
-				c.Policy.ConfirmAt = map[string]int{}
-			}
-			c.Policy.ConfirmAt[tool] = n
-		}
-	}
 	problems := fromEnv(reflect.ValueOf(&c).Elem(), lookup)
 	problems = append(problems, c.problems()...)
 	return c, errors.Join(problems...)
+}
+
+// Strict decodes YAML over what v already holds: a section or map that names one key keeps the others. Unknown keys are
+// refused; an empty document changes nothing.
+func Strict(b []byte, v any) error {
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
 func fromEnv(v reflect.Value, lookup func(string) (string, bool)) (problems []error) {
