@@ -43,7 +43,7 @@ bench: ## Measure our share of a call, an item and Google's quota, as ratios
 
 .PHONY: prove
 prove: ## Kill the processes at every step boundary and count effects; writes docs/proof.md
-	$(LOCAL) -- go test -count=1 -timeout 60m -run TestProve ./internal/proof -prove
+	$(LOCAL) -- go test -count=1 -parallel 8 -timeout 60m -run TestProve ./internal/proof -prove
 
 .PHONY: golden
 golden: ## Rewrite the golden files of the contract
