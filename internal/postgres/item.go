@@ -210,30 +210,18 @@ func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun,
 		if err := db.queueDecision(q, tenant, b, o); err != nil {
 			return err
 		}
-		d := delta(o.State, 1)
-		var status batch.Status
-		var c batch.Counts
-		stops := o.StopsBatch || o.State == batch.ItemFailed && b.Batch.OnFailure == batch.OnFailureStop
-		if !stops {
-			queueCount(q, tenant, b.Batch, d, &status, &c)
-		}
 		if err := tx.SendBatch(ctx, q).Close(); err != nil {
 			return fmt.Errorf("finish: %w", err)
 		}
-		if stops {
-			rest, err := db.endRest(ctx, tx, tenant, b, o)
-			if err != nil {
-				return err
-			}
-			if err := db.count(ctx, tx, tenant, b.Batch, d.plus(rest)); err != nil {
-				return err
-			}
-		} else if status.Final() {
-			if err := db.batchFinished(ctx, tx, tenant, b.Batch, status, c); err != nil {
-				return err
-			}
+		rest, err := db.endRest(ctx, tx, tenant, b, o)
+		if err != nil {
+			return err
 		}
-		return complete(tx)
+		if err := complete(tx); err != nil {
+			return err
+		}
+		// Last, because every item of the batch waits for this row: it is locked for this statement and the commit only.
+		return db.count(ctx, tx, tenant, b.Batch, delta(o.State, 1).plus(rest))
 	})
 }
 
@@ -300,10 +288,10 @@ func (db *DB) endRest(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b w
 	default:
 		return counted{}, nil
 	}
-	if state == batch.ItemCancelled {
-		if _, err := tx.Exec(ctx, `UPDATE mappy.batch SET stopped = true WHERE tenant_id = $1 AND batch_id = $2`, tenant, b.Batch.ID); err != nil {
-			return counted{}, err
-		}
+	// The batch before its other items: a starting runner may hold the batch while it waits for its item.
+	_, err := tx.Exec(ctx, `UPDATE mappy.batch SET stopped = stopped OR $3 WHERE tenant_id = $1 AND batch_id = $2`, tenant, b.Batch.ID, state == batch.ItemCancelled)
+	if err != nil {
+		return counted{}, fmt.Errorf("end rest: %w", err)
 	}
 	return db.endQueued(ctx, tx, tenant, b.Batch, state, code)
 }
@@ -368,19 +356,7 @@ func (c counted) plus(o counted) counted {
 func (db *DB) count(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, d counted) error {
 	var status batch.Status
 	var c batch.Counts
-	q := &pgx.Batch{}
-	queueCount(q, tenant, b, d, &status, &c)
-	if err := tx.SendBatch(ctx, q).Close(); err != nil {
-		return fmt.Errorf("count: %w", err)
-	}
-	if !status.Final() {
-		return nil
-	}
-	return db.batchFinished(ctx, tx, tenant, b, status, c)
-}
-
-func queueCount(q *pgx.Batch, tenant authn.TenantID, b batch.Batch, d counted, status *batch.Status, c *batch.Counts) {
-	q.Queue(`
+	err := tx.QueryRow(ctx, `
 		UPDATE mappy.batch SET success_count = success_count + $3, failure_count = failure_count + $4, cancelled_count = cancelled_count + $5, unknown_count = unknown_count + $6,
 			started_at = coalesce(started_at, clock_timestamp()),
 			status = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 < target_count THEN 'processing'
@@ -391,9 +367,14 @@ func queueCount(q *pgx.Batch, tenant authn.TenantID, b batch.Batch, d counted, s
 			finished_at = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 = target_count THEN clock_timestamp() END
 		WHERE tenant_id = $1 AND batch_id = $2
 		RETURNING status, target_count, success_count, failure_count, cancelled_count, unknown_count`,
-		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).QueryRow(func(row pgx.Row) error {
-		return row.Scan(status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
-	})
+		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).Scan(&status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
+	if err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	if !status.Final() {
+		return nil
+	}
+	return db.batchFinished(ctx, tx, tenant, b, status, c)
 }
 
 // failuresNoted bounds how many failures a batch_finished event lists.
