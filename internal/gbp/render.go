@@ -70,7 +70,7 @@ func (r *renderer) render() LocalPost {
 	d := r.draft
 	p := LocalPost{TopicType: d.TopicType, LanguageCode: d.LanguageCode}
 	p.Summary = r.text("post.summary", d.Summary, SummaryMax)
-	if p.Summary == "" && len(d.Media) == 0 {
+	if strings.TrimSpace(d.Summary) == "" && len(d.Media) == 0 {
 		r.refuse("post.summary", "required", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
 	}
 	r.topic()
@@ -154,6 +154,7 @@ func (r *renderer) offer(o *OfferDraft) *LocalPostOffer {
 		return nil
 	}
 	out := &LocalPostOffer{CouponCode: o.CouponCode, TermsConditions: r.text("post.offer.terms", o.Terms, 0)}
+	r.suspicions(o.CouponCode)
 	if o.RedeemURL != "" {
 		out.RedeemOnlineURL = r.url("post.offer.redeem_url", o.RedeemURL)
 	}
@@ -167,7 +168,8 @@ func (r *renderer) media(list []MediaSource) []PostMedia {
 	var out []PostMedia
 	for i, m := range list {
 		at := indexed("post.media", i) + ".source_url"
-		u, err := parsePublicURL(m.SourceURL)
+		source := r.template(at, m.SourceURL)
+		u, err := parsePublicURL(source)
 		switch {
 		case err != nil:
 			r.refuse(at, "url", errs.Tf("画像の URL が正しくありません: %v", "Not a usable photo address: %v", err))
@@ -180,7 +182,7 @@ func (r *renderer) media(list []MediaSource) []PostMedia {
 			r.refuse(at, "video", errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))
 		}
 		if ext := strings.ToLower(path.Ext(u.Path)); ext == ".webp" || ext == ".heic" || ext == ".gif" || ext == ".avif" || ext == ".svg" {
-			r.warn("MEDIA_FORMAT_SUSPECT", m.SourceURL, errs.Tf("Google は JPEG と PNG だけを受け付けます。%s は拒否されるおそれがあります。", "Google takes JPEG and PNG; a %s file is likely to be refused.", ext))
+			r.warn("MEDIA_FORMAT_SUSPECT", source, errs.Tf("Google は JPEG と PNG だけを受け付けます。%s は拒否されるおそれがあります。", "Google takes JPEG and PNG; a %s file is likely to be refused.", ext))
 		}
 		u.Fragment, u.RawFragment = "", ""
 		out = append(out, PostMedia{MediaFormat: "PHOTO", SourceURL: u.String()})

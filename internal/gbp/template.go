@@ -3,6 +3,7 @@ package gbp
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
@@ -34,8 +35,11 @@ func (r *renderer) template(at, s string) string {
 			r.refuse(at, "unknown_variable", errs.Tf("変数 {{%s}} はありません。使えるのは location.title, location.store_code, location.city, location.phone, location.website です。", "There is no variable {{%s}}; known are location.title, location.store_code, location.city, location.phone, location.website.", name))
 			return ""
 		}
-		if v == "" {
+		if strings.TrimSpace(v) == "" {
 			r.refuse(at, "empty_variable", errs.Tf("この店舗では変数 {{%s}} の値が空です。", "The variable {{%s}} is empty for this store.", name))
+		}
+		if strings.ContainsFunc(v, unprintable) {
+			r.refuse(at, "variable_characters", errs.Tf("この店舗の変数 {{%s}} の値に制御文字または見えない文字があります。", "The variable {{%s}} of this store holds a control character or an invisible one.", name))
 		}
 		return v
 	})
@@ -43,4 +47,9 @@ func (r *renderer) template(at, s string) string {
 		r.refuse(at, "unknown_variable", errs.T("閉じていない {{ }} があります。", "There is an unclosed {{ }}."))
 	}
 	return out
+}
+
+// unprintable tells whether a character has no place in one line of public text: controls, and what reorders or hides text.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
