@@ -55,18 +55,21 @@ func batchList(s *Set) (Tool, error) {
 			return Result{}, err
 		}
 		out := BatchPage{Batches: []BatchView{}, AsOf: stamp(s.Now())}
-		if len(found) > q.Size {
-			found = found[:q.Size]
-			out.NextPageToken = encodeToken(string(found[q.Size-1].ID))
-		}
-		for _, b := range found {
+		for _, b := range found[:min(len(found), q.Size)] {
 			v, err := s.view(ctx, call.Principal, b, "none", 0, 0)
 			if err != nil {
 				return Result{}, err
 			}
 			out.Batches = append(out.Batches, *v)
 		}
-		return success(errs.Tf("%d 件のバッチ。", "%d batch(es).", len(found)).In(call.Principal.Locale), out)
+		n, err := fits(out.Batches, pageBytes)
+		if err != nil {
+			return Result{}, err
+		}
+		if out.Batches = out.Batches[:n]; n < len(found) {
+			out.NextPageToken = encodeToken(string(found[n-1].ID))
+		}
+		return success(errs.Tf("%d 件のバッチ。", "%d batch(es).", n).In(call.Principal.Locale), out)
 	})
 	return t, err
 }

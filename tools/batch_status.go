@@ -176,13 +176,23 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	if err != nil {
 		return nil, err
 	}
-	if len(items) > size {
-		items = items[:size]
-		v.NextPageToken = encodeToken(strconv.Itoa(items[size-1].Ordinal + 1))
+	views := make([]ItemView, 0, len(items))
+	for _, i := range items[:min(len(items), size)] {
+		views = append(views, itemView(i, p.Locale))
 	}
-	for _, i := range items {
-		iv := itemView(i, p.Locale)
-		if i.State == batch.ItemFailed || i.State == batch.ItemUnknown {
+	room := pageBytes
+	if which == "all" {
+		room /= 2 // a failed item stands in both lists
+	}
+	n, err := fits(views, room)
+	if err != nil {
+		return nil, err
+	}
+	if n < len(items) {
+		v.NextPageToken = encodeToken(strconv.Itoa(items[n].Ordinal))
+	}
+	for _, iv := range views[:n] {
+		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
 			v.Failures = append(v.Failures, iv)
 		}
 		if which == "all" {

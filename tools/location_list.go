@@ -65,14 +65,17 @@ func locationList(s *Set) (Tool, error) {
 			return Result{}, err
 		}
 		out := LocationPage{Locations: []LocationEntry{}, AsOf: oldest(found, s.Now())}
-		if len(found) > q.Size {
-			found = found[:q.Size]
-			out.NextPageToken = encodeToken(strconv.FormatInt(int64(found[q.Size-1].ID), 10))
-		}
-		for _, l := range found {
+		for _, l := range found[:min(len(found), q.Size)] {
 			out.Locations = append(out.Locations, s.entry(call.Principal, l))
 		}
-		return success(errs.Tf("%d 店舗が見つかりました。", "%d store(s) found.", len(found)).In(call.Principal.Locale), out)
+		n, err := fits(out.Locations, pageBytes)
+		if err != nil {
+			return Result{}, err
+		}
+		if out.Locations = out.Locations[:n]; n < len(found) {
+			out.NextPageToken = encodeToken(strconv.FormatInt(int64(found[n-1].ID), 10))
+		}
+		return success(errs.Tf("%d 店舗が見つかりました。", "%d store(s) found.", n).In(call.Principal.Locale), out)
 	})
 	return t, err
 }

@@ -23,6 +23,25 @@ type page struct {
 	Token string `json:"page_token"`
 }
 
+// pageBytes bounds the entries of one page: clients refuse results beyond about 25,000 tokens. A page that would be larger
+// ends early, with a token for the rest.
+const pageBytes = 16_000
+
+// fits is how many of the entries fit that many bytes, at least one when there is any.
+func fits[E any](entries []E, bytes int) (int, error) {
+	size := 0
+	for i, e := range entries {
+		b, err := encode(e)
+		if err != nil {
+			return 0, err
+		}
+		if size += len(b) + 1; size > bytes && i > 0 {
+			return i, nil
+		}
+	}
+	return len(entries), nil
+}
+
 // A page token is the last entry's key in base64: opaque for callers, readable for us, and worthless to forge, since every
 // page is read with the caller's own rights.
 func encodeToken(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }

@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
-	"strconv"
+	"encoding/base64"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -47,7 +49,7 @@ type Post struct {
 	SearchURL  string         `json:"search_url,omitempty" jsonschema:"where the public sees it"`
 	MediaCount int            `json:"media_count" jsonschema:"number of photos that Google confirmed"`
 	BatchID    string         `json:"batch_id,omitempty" jsonschema:"the batch that made it; absent when it was not made here"`
-	Post       gbp.LocalPost  `json:"post" jsonschema:"the content, in Google's words"`
+	Content    gbp.LocalPost  `json:"post" jsonschema:"the content, in Google's words"`
 }
 
 // postStates are Google's, for the filter.
@@ -56,7 +58,7 @@ var postStates = []string{gbp.PostLive, gbp.PostProcessing, gbp.PostRejected, gb
 func postList(s *Set) (Tool, error) {
 	t := Tool{
 		Name: "post.list", Title: "List posts", Scope: "posts:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
-		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores; follow next_page_token for the rest. " +
+		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores and page_size posts; follow next_page_token for the rest. " +
 			"A store that cannot be read is listed under unreadable and does not hide the others.",
 		Input: schema.Object{Fields: append([]schema.Field{
 			schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
@@ -67,12 +69,12 @@ func postList(s *Set) (Tool, error) {
 	var err error
 	t.Output, err = output[PostPage]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q postListQuery) (Result, error) {
-		after, err := numberToken(q.Token, call.Principal.Locale)
+		from, err := readPostCursor(q.Token, call.Principal.Locale)
 		if err != nil {
 			return Result{}, err
 		}
 		stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
-			IDs: q.LocationIDs, Grants: call.Principal.Grants, After: gbp.LocationID(after), Limit: storesPerPage + 1,
+			IDs: q.LocationIDs, Grants: call.Principal.Grants, After: from.after, Limit: storesPerPage + 1,
 		})
 		if err != nil {
 			return Result{}, err
@@ -80,9 +82,12 @@ func postList(s *Set) (Tool, error) {
 		out := PostPage{Posts: []Post{}, Unreadable: []StoreNotice{}}
 		if len(stores) > storesPerPage {
 			stores = stores[:storesPerPage]
-			out.NextPageToken = encodeToken(strconv.FormatInt(int64(stores[storesPerPage-1].ID), 10))
+			out.NextPageToken = postCursor{after: stores[storesPerPage-1].ID}.token()
 		}
 		s.readPosts(ctx, call, q, stores, &out)
+		if err := out.cut(from, stores, q.Size); err != nil {
+			return Result{}, err
+		}
 		return success(errs.Tf("%[1]d 店舗から %[2]d 件の投稿を読みました。", "%[2]d post(s) on %[1]d store(s).", len(stores), len(out.Posts)).In(call.Principal.Locale), out)
 	})
 	return t, err
@@ -115,6 +120,55 @@ func (s *Set) readPosts(ctx context.Context, call *Call, q postListQuery, stores
 	out.AsOf = stamp(asOf)
 }
 
+// postCursor is where a page begins: behind a store, after that many posts of the next one.
+type postCursor struct {
+	after gbp.LocationID
+	skip  int
+}
+
+func (c postCursor) token() string { return encodeToken(fmt.Sprintf("%d:%d", c.after, c.skip)) }
+
+func readPostCursor(token string, l errs.Locale) (c postCursor, err error) {
+	if token == "" {
+		return postCursor{}, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return postCursor{}, badToken(l)
+	}
+	if _, err := fmt.Sscanf(string(b), "%d:%d", &c.after, &c.skip); err != nil || c.after < 0 || c.skip < 0 {
+		return postCursor{}, badToken(l)
+	}
+	return c, nil
+}
+
+// cut leaves out what the page before has shown, and ends the page where it is full.
+func (p *PostPage) cut(from postCursor, stores []gbp.Location, size int) error {
+	first := func(x Post) bool { return len(stores) > 0 && x.LocationID == stores[0].ID }
+	for range from.skip {
+		if len(p.Posts) == 0 || !first(p.Posts[0]) {
+			break
+		}
+		p.Posts = p.Posts[1:]
+	}
+	n, err := fits(p.Posts[:min(size, len(p.Posts))], pageBytes)
+	if err != nil || n == len(p.Posts) {
+		return err
+	}
+	next := postCursor{after: p.Posts[n].LocationID - 1}
+	for _, x := range p.Posts[:n] {
+		if x.LocationID == p.Posts[n].LocationID {
+			next.skip++
+		}
+	}
+	if first(p.Posts[n]) {
+		next.skip += from.skip
+	}
+	p.Unreadable = slices.DeleteFunc(p.Unreadable, func(u StoreNotice) bool { return u.LocationID > next.after })
+	p.Posts, p.NextPageToken = p.Posts[:n], next.token()
+	return nil
+}
+
 func postOf(r gbp.Resource) (Post, time.Time, error) {
 	p, err := gbp.ParseRemotePost(r.Snapshot)
 	if err != nil {
@@ -122,6 +176,6 @@ func postOf(r gbp.Resource) (Post, time.Time, error) {
 	}
 	return Post{
 		PostID: r.ID, LocationID: r.Location, Version: p.Version(), State: p.State, CreatedAt: stamp(p.CreateTime), GoogleName: string(p.Name),
-		SearchURL: p.SearchURL, MediaCount: p.MediaCount, BatchID: r.Batch, Post: p.Post,
+		SearchURL: p.SearchURL, MediaCount: p.MediaCount, BatchID: r.Batch, Content: p.Post,
 	}, p.CreateTime, nil
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
-// textBytes bounds the JSON in a text block: clients refuse results beyond about 25,000 tokens, and by then the write has
-// happened. What is cut is whole in the structured content.
-const textBytes = 8_000
+// textBytes bounds a text block with its JSON: clients refuse results beyond about 25,000 tokens, and by then the write has
+// happened. Pages are smaller (pageBytes), so that a client that shows only text sees every entry; what is longer, such as a
+// preview for many stores, has its essentials in the sentence and is whole in the structured content.
+const textBytes = 20_000
 
 // success is a result whose text is a sentence that stands on its own, followed by the data as JSON.
 func success(sentence string, data any, links ...Link) (Result, error) {
@@ -23,7 +24,7 @@ func success(sentence string, data any, links ...Link) (Result, error) {
 		return Result{}, err
 	}
 	text := sentence
-	if len(body) <= textBytes {
+	if len(sentence)+len(body) <= textBytes {
 		text += "\n" + string(body)
 	} else {
 		text += "\n(" + fmt.Sprint(len(body)) + " bytes of data in structuredContent)"
@@ -52,7 +53,7 @@ func errorResult(p errs.Public) Result {
 			}
 		}
 	}
-	if len(body) <= textBytes {
+	if b.Len()+len(body) <= textBytes {
 		b.WriteString("\n" + string(body))
 	}
 	return Result{Structured: body, Text: b.String(), IsError: true}

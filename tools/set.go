@@ -114,6 +114,9 @@ func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q 
 		if err == nil || errs.CodeOf(err) == errs.Unavailable {
 			return r, err
 		}
+		if ctx.Err() != nil { // the client went away: nobody reads the answer, and nothing was refused
+			return Result{}, errs.Wrap(errs.Unavailable, err, errs.T("呼び出しは中断されました。", "The call was given up."))
+		}
 		e := errs.From(err)
 		ev := audit.Event{
 			Kind: audit.AdmissionRefused, RequestID: call.RequestID, Actor: audit.ActorOf(call.Principal), Tool: t.Name, Operation: t.Name,

@@ -11,7 +11,7 @@ import (
 
 // shownPerWarning is how many stores a warning is written out for; the others are named in one line. A hundred stores with
 // several warnings each would make an answer that clients refuse, after the write has happened.
-const shownPerWarning = 3
+const shownPerWarning = 12
 
 // warningsOf are a call's warnings as answers show them, by code in the order in which they came up; never nil.
 func warningsOf(c *Call) []gbp.Warning {
