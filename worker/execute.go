@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
@@ -91,6 +92,9 @@ func (w *ItemWorker) Work(ctx context.Context, job *river.Job[queue.ItemArgs]) e
 		ItemWorker: w, tenant: authn.TenantID(job.Args.TenantID), item: batch.ItemID(job.Args.ItemID),
 		complete: func(tx pgx.Tx) error {
 			_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+			if errors.Is(err, rivertype.ErrNotFound) {
+				return nil // the job was lost meanwhile; the outcome counts
+			}
 			return err
 		},
 		meta: job.Metadata,

@@ -12,7 +12,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
 )
 
-// shortWait is what a runner sleeps itself; anything longer is slept in the queue, where it occupies no worker.
+// shortWait is what a runner sleeps itself, all in all; anything longer is slept in the queue, where it occupies no worker.
 const shortWait = time.Second
 
 // redisAway is how long an item waits while no slot can be granted: workers never call Google unmetered.
@@ -33,7 +33,7 @@ func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
 		m = metadata{} // a turn lost is only a later turn
 	}
 	r.slot.Planned = m.Planned
-	for {
+	for slept := time.Duration(0); ; {
 		a, err := r.Slots.Reserve(ctx, r.slot)
 		if err != nil { // while Redis is away items wait and spend nothing
 			r.Log.WarnContext(ctx, "no slot can be reserved", "item", r.item, "error", err)
@@ -50,11 +50,14 @@ func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
 			r.slot.Planned = false
 		case slots.Retry:
 		}
-		if a.Wait <= shortWait {
+		if slept += max(0, a.Wait); slept <= shortWait {
 			if err := r.sleep(ctx, a.Wait); err != nil {
 				return 0, err
 			}
 			continue
+		}
+		if a.Verdict == slots.Retry { // somebody else's call holds the place: no use in asking every moment
+			a.Wait = max(a.Wait, shortWait)
 		}
 		return a.Wait, river.MetadataSet(ctx, "mappy_planned", r.slot.Planned)
 	}

@@ -102,7 +102,7 @@ func readLeaves(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, seal int6
 
 // readStored reads the events of a range of transactions; an empty upto is open.
 func readStored(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, from, upto string) ([]audit.StoredEvent, error) {
-	rows, err := tx.Query(ctx, `SELECT event_id, body, concat_ws('|', tenant_id, event, request_id, client_id, user_id, tool, location_id, batch_id, item_id, result, error_code)
+	rows, err := tx.Query(ctx, `SELECT event_id, body, concat_ws('|', tenant_id, event_id, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), event, request_id, client_id, user_id, tool, location_id, batch_id, item_id, result, error_code)
 		FROM mappy.audit_event WHERE tenant_id = $1 AND txid >= $2::xid8 AND ($3 = '' OR txid < nullif($3, '')::xid8) ORDER BY txid, event_id`, tenant, from, upto)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func checkColumns(v *audit.Verifier, events []audit.StoredEvent) {
 			continue
 		}
 		v.CheckRow(s, strings.Join([]string{
-			string(e.Tenant), string(e.Kind), e.RequestID, string(e.Actor.ClientID), string(e.Actor.UserID), e.Tool, fmt.Sprint(e.LocationID), e.BatchID, e.ItemID, e.Result, string(e.ErrorCode),
+			string(e.Tenant), e.ID, e.OccurredAt.UTC().Format("2006-01-02 15:04:05.000000"), string(e.Kind), e.RequestID, string(e.Actor.ClientID), string(e.Actor.UserID), e.Tool, fmt.Sprint(e.LocationID), e.BatchID, e.ItemID, e.Result, string(e.ErrorCode),
 		}, "|"))
 	}
 }

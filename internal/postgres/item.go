@@ -252,27 +252,20 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 		q.Queue(`INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()`,
-			tenant, db.ids.New(), o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, o.After)
+			tenant, db.ids.New(), o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, snapshot(o.After))
 	}
 	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
 			resource_id = (SELECT r.resource_id FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = $7 AND $7 <> ''),
 			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12,
 			not_before = NULL, finished_at = clock_timestamp()
 		WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`,
-		tenant, b.Item.ID, o.State, nullJSON(o.After), o.Version, o.Publication, o.ResourceName, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls).Exec(oneRow)
+		tenant, b.Item.ID, o.State, snapshot(o.After), o.Version, o.Publication, o.ResourceName, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls).Exec(oneRow)
 	kinds := map[batch.ItemState]audit.Kind{batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown}
 	e := itemEvent(b.Item, b.Batch, kinds[o.State])
 	e.Result, e.ErrorCode, e.Resource, e.NewVersion, e.After = string(o.State), o.Code, o.ResourceName, o.Version, o.AuditAfter
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
 	db.queueEvent(q, tenant, e)
 	return nil
-}
-
-func nullJSON(j json.RawMessage) []byte {
-	if len(j) == 0 {
-		return nil
-	}
-	return j
 }
 
 // endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are

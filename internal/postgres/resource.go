@@ -24,7 +24,7 @@ func scanResource(row pgx.CollectableRow) (r gbp.Resource, err error) {
 func (db *DB) SeenPosts(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, posts []gbp.RemotePost) (out []gbp.Resource, err error) {
 	names, snapshots, fresh := make([]string, len(posts)), make([]string, len(posts)), make([]string, len(posts))
 	for i, p := range posts {
-		names[i], snapshots[i], fresh[i] = string(p.Name), string(p.Raw), db.ids.New()
+		names[i], snapshots[i], fresh[i] = string(p.Name), string(snapshot(p.Raw)), db.ids.New()
 	}
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
