@@ -11,11 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
+	"github.com/mappy-dev/mappy-mcp/internal/redact"
 	"github.com/mappy-dev/mappy-mcp/tools"
 	"github.com/mappy-dev/mappy-mcp/worker"
 )
@@ -178,16 +181,38 @@ func (a *App) Work(ctx context.Context) error {
 	o := worker.PoolOptions{
 		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
 	}
-	pool, err := worker.NewPool(a.DB.Pool(), a.Items(), a.DB, o)
-	if err != nil {
+	pool, err := a.startPool(ctx, o)
+	if err != nil || pool == nil {
 		return err
-	}
-	if err := pool.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("worker: %w", err)
 	}
 	a.Log.Info("working", "interactive", w.Interactive, "bulk", w.Bulk)
 	<-ctx.Done()
 	return worker.Stop(ctx, pool, w.ShutdownGrace)
+}
+
+// startAgain is how long a worker waits for PostgreSQL to come back before it tries to start again.
+const startAgain = time.Second
+
+// startPool starts a pool. While PostgreSQL is away it tries again until ctx ends, and then gives nil: a worker next to a
+// server must not take it down. Once started, River connects again by itself.
+func (a *App) startPool(ctx context.Context, o worker.PoolOptions) (*river.Client[pgx.Tx], error) {
+	for {
+		pool, err := worker.NewPool(a.DB.Pool(), a.Items(), a.DB, o)
+		if err != nil {
+			return nil, err
+		}
+		if err = pool.Start(context.WithoutCancel(ctx)); err == nil {
+			return pool, nil
+		}
+		a.Log.WarnContext(ctx, "workers cannot start yet", "error", redact.Error(err))
+		t := time.NewTimer(startAgain)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, nil //nolint:nilnil // stopped before it started: nothing to stop, and no failure
+		}
+	}
 }
 
 // Stdio serves one token on a pair of streams.

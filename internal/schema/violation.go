@@ -2,9 +2,11 @@ package schema
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/redact"
 )
 
 // The stable words of errs.Violation.Rule.
@@ -94,8 +96,14 @@ func (d *decoder) pushIndex(i int) int {
 
 func (d *decoder) pop(mark int) { d.path = d.path[:mark] }
 
-// shown makes a stranger's bytes safe to print: cut to 60 characters, with everything that is not plainly visible escaped.
-func shown(s []byte) string { return cutTo(s, maxValueShown) }
+// shown makes a stranger's bytes safe to print: without secrets, cut to 60 characters, with everything that is not plainly
+// visible escaped.
+func shown(s []byte) string {
+	if safe := redact.TextIn(len(s)+len(redact.Mask), string(s)); strings.Contains(safe, redact.Mask) {
+		s = []byte(safe)
+	}
+	return cutTo(s, maxValueShown)
+}
 
 func cutTo(s []byte, limit int) string {
 	out := make([]byte, 0, min(len(s), limit*utf8.UTFMax)+len(ellipsis))
