@@ -116,8 +116,13 @@ func (s *Stack) Finish(id string) *tools.BatchView {
 	s.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	for {
-		v := Into[tools.BatchView](s.t, s.Call("batch.status", Args{"batch_id": id, "wait_seconds": 10, "items": "all", "page_size": 200}))
+		args := Args{"batch_id": id, "wait_seconds": 10, "items": "all", "page_size": 200}
+		v := Into[tools.BatchView](s.t, s.Call("batch.status", args))
 		if v.Status.Final() {
+			for v.NextPageToken != "" { // long batches come in pages
+				next := Into[tools.BatchView](s.t, s.Call("batch.status", args.With("page_token", v.NextPageToken)))
+				v.Failures, v.Items, v.NextPageToken = append(v.Failures, next.Failures...), append(v.Items, next.Items...), next.NextPageToken
+			}
 			return &v
 		}
 		if time.Now().After(deadline) {
