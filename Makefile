@@ -22,11 +22,11 @@ run: ## Bring the same up and stay: prints the MCP URL, a token and client snipp
 
 .PHONY: test
 test: ## Run every test
-	$(LOCAL) -- go test -parallel 6 ./...
+	$(LOCAL) -- go test -parallel 4 ./...
 
 .PHONY: test-race
 test-race: ## Run every test with the race detector
-	$(LOCAL) -- go test -parallel 6 -race ./...
+	$(LOCAL) -- go test -parallel 2 -timeout 20m -race ./...
 
 .PHONY: test-interop
 test-interop: ## Let clients that we did not write complete the story (fetched from npm by the run)

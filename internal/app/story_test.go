@@ -13,7 +13,7 @@ import (
 )
 
 // The product's main story: preview, refusal, confirmation, one post per store, an outcome per store, a replay, the audit.
-func TestStory(t *testing.T) {
+func TestF165Story(t *testing.T) {
 	s := stack.New(t, stack.Options{Policy: stack.Roomy, Sim: func(o *gbpsim.Options) { o.Knobs.NoQuotas = true }})
 	ids := s.IDs(12)
 	name := func(i int) gbpsim.LocationName { return gbpsim.LocationName(s.Locations[i].Name) }

@@ -170,8 +170,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// compare runs blocks ABBA and reports the medians of the rounds' ratios.
-func (x *bed) compare(b *testing.B, base, subject func(i int)) {
+// compare runs blocks ABBA and reports the medians of the rounds' ratios. More than maxAlloc times the base's bytes fails.
+func (x *bed) compare(b *testing.B, maxAlloc float64, base, subject func(i int)) {
 	b.Helper()
 	x.block(b, base) // warm up
 	x.block(b, subject)
@@ -192,6 +192,9 @@ func (x *bed) compare(b *testing.B, base, subject func(i int)) {
 	b.ReportMetric(median(cpu), "cpu-ratio")
 	b.ReportMetric(median(wall), "p50-ratio")
 	b.ReportMetric(median(alloc), "alloc-ratio")
+	if a := median(alloc); a > maxAlloc { // allocations do not move with the machine's load, so they can be held to a number
+		b.Errorf("allocations are %.2f times the base's, at most %.2f is accepted", a, maxAlloc)
+	}
 	b.ReportMetric(float64(ours.wall.Microseconds()), "p50-µs")
 	b.ReportMetric(0, "ns/op")
 }
@@ -220,18 +223,18 @@ func unique(text string) string {
 }
 
 // BenchmarkPostCreate1 is an accepted write to one store over a bare call with one commit.
-func BenchmarkPostCreate1(b *testing.B) { benchmarkCreate(b, 1, 1) }
+func BenchmarkPostCreate1(b *testing.B) { benchmarkCreate(b, 1, 1, 1) }
 
 // BenchmarkPostCreate100 is an accepted write to a hundred stores over a bare call that commits as many rows: batch, key
 // and event, and per store an item and a job.
-func BenchmarkPostCreate100(b *testing.B) { benchmarkCreate(b, 100, 203) }
+func BenchmarkPostCreate100(b *testing.B) { benchmarkCreate(b, 100, 203, 2) }
 
-func benchmarkCreate(b *testing.B, stores, rows int) {
+func benchmarkCreate(b *testing.B, stores, rows int, maxAlloc float64) {
 	b.Helper()
 	x := newBed(b, max(stores, 2))
 	args := func() json.RawMessage { return x.postArgs(stores, unique("本日のおすすめ"), nil) }
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args()), x.commit(rows))
-	x.compare(b, func(int) { x.call(b, base, "post.create", args()) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args()) })
+	x.compare(b, maxAlloc, func(int) { x.call(b, base, "post.create", args()) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args()) })
 }
 
 // BenchmarkPreview is a dry run for one store over a bare call with one commit (a preview is audited).
@@ -239,7 +242,7 @@ func BenchmarkPreview(b *testing.B) {
 	x := newBed(b, 2)
 	args := x.postArgs(1, "本日のおすすめ", stack.Args{"dry_run": true})
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args), x.commit(1))
-	x.compare(b, func(int) { x.call(b, base, "post.create", args) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args) })
+	x.compare(b, 1, func(int) { x.call(b, base, "post.create", args) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args) })
 }
 
 // BenchmarkReplay is a repeated key over a bare call with one commit (a replay is audited).
@@ -248,7 +251,7 @@ func BenchmarkReplay(b *testing.B) {
 	args := x.postArgs(1, "本日のおすすめ", stack.Args{"idempotency_key": "bench-replay-key"})
 	x.call(b, x.URL+"/mcp", "post.create", args)
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args), x.commit(1))
-	x.compare(b, func(int) { x.call(b, base, "post.create", args) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args) })
+	x.compare(b, 1, func(int) { x.call(b, base, "post.create", args) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args) })
 }
 
 // BenchmarkBatchStatus is a status read over a bare call.
@@ -257,5 +260,5 @@ func BenchmarkBatchStatus(b *testing.B) {
 	a := x.Accept("post.create", stack.Post(x.IDs(1), "本日のおすすめ"))
 	args := fmt.Appendf(nil, `{"batch_id":%q}`, a.BatchID)
 	base := x.base(b, "batch.status", x.call(b, x.URL+"/mcp", "batch.status", args), nothing)
-	x.compare(b, func(int) { x.call(b, base, "batch.status", args) }, func(int) { x.call(b, x.URL+"/mcp", "batch.status", args) })
+	x.compare(b, 1, func(int) { x.call(b, base, "batch.status", args) }, func(int) { x.call(b, x.URL+"/mcp", "batch.status", args) })
 }
