@@ -19,7 +19,15 @@ local function number(key)
 end
 
 if mode == 'release' then
-  if redis.call('GET', KEYS[4]) == member then redis.call('DEL', KEYS[4]) end
+  if redis.call('GET', KEYS[4]) == member then
+    redis.call('DEL', KEYS[4])
+    -- Google counts an edit when it arrives, which is after its slot and before now: the log takes the safe side.
+    local e, ms = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES'), math.ceil(now / 1000)
+    if e[1] and string.sub(e[1], 1, #member + 1) == member .. ':' and tonumber(e[2]) < ms then
+      redis.call('ZADD', KEYS[3], ms, e[1])
+      redis.call('PEXPIRE', KEYS[3], window + 1000)
+    end
+  end
   redis.call('ZREM', KEYS[5], member)
   return {1, 0}
 elseif mode == 'pause' or mode == 'pause_location' then
@@ -70,7 +78,7 @@ if edit then
   redis.call('SET', KEYS[4], member, 'PX', ms + hold)
   redis.call('ZADD', KEYS[5], now / 1000 + ms + hold, member)
   redis.call('PEXPIRE', KEYS[5], ms + hold + 1000)
-  redis.call('ZADD', KEYS[3], math.floor(slot / 1000), member .. ':' .. string.format('%.0f', slot))
+  redis.call('ZADD', KEYS[3], math.ceil(slot / 1000), member .. ':' .. string.format('%.0f', slot))
   redis.call('PEXPIRE', KEYS[3], window + ms + 1000)
 end
 return {1, slot - now}
