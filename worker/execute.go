@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,7 +100,7 @@ func (w *ItemWorker) Work(ctx context.Context, job *river.Job[queue.ItemArgs]) e
 		},
 		meta: job.Metadata,
 	}
-	wait, err := r.once(ctx)
+	wait, err := r.guarded(ctx)
 	switch {
 	case errors.Is(err, ErrFenced):
 		w.Log.WarnContext(ctx, "another runner decided this item first", "tenant", r.tenant, "item", r.item)
@@ -122,6 +123,18 @@ type run struct {
 	meta     []byte
 	slot     slots.Request
 	holds    bool
+}
+
+// guarded is once with a panic as an error. River would store the panic's text as it is, and a NUL in it keeps the jobs that
+// are completed together with this one running until they are rescued.
+func (r *run) guarded(ctx context.Context) (wait time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			r.Log.ErrorContext(ctx, "panic", "tenant", r.tenant, "item", r.item, "stack", redact.TextIn(4000, string(debug.Stack())))
+		}
+	}()
+	return r.once(ctx)
 }
 
 // once takes the item as far as it goes now. A positive wait asks to be called again after it.

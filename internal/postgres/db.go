@@ -126,6 +126,7 @@ func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.T
 	if err != nil {
 		return unavailable(err)
 	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a panic; else the transaction is over
 	if err := fn(tx); err != nil {
 		if rb := tx.Rollback(context.WithoutCancel(ctx)); rb != nil && !errors.Is(rb, pgx.ErrTxClosed) {
 			err = errors.Join(err, rb)

@@ -280,6 +280,30 @@ func TestOpenRefusesPowerfulRoles(t *testing.T) {
 	}
 }
 
+// A panic inside a transaction gives its connection and its locks back.
+func TestInTenantSurvivesPanics(t *testing.T) {
+	t.Parallel()
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	for range 2 * s.App.DB.Pool().Config().MaxConns {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_ = s.App.DB.InTenant(t.Context(), stack.Tenant, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(t.Context(), `SELECT 1 FROM mappy.connection FOR UPDATE`); err != nil {
+					t.Error(err)
+				}
+				panic("x")
+			})
+		}()
+	}
+	if n := s.App.DB.Pool().Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections are lost", n)
+	}
+}
+
 // The tenant becomes part of a statement, so nothing but a tenant id gets through.
 func TestInTenantTakesOnlyTenantIDs(t *testing.T) {
 	t.Parallel()
