@@ -69,12 +69,14 @@ func TestF126ParallelCalls(t *testing.T) {
 				executed++
 			}
 		}
-		if len(ids) > 1 || executed > 1 || d.batches() != before+1 {
-			t.Fatalf("%s: batches %v, %d executed, %d rows", name, ids, executed, d.batches()-before)
+		// On a machine that is too busy for the deadline of a call all may be told "later", and then nothing was accepted.
+		accepted := d.batches() - before
+		if len(ids) > 1 || executed > 1 || accepted > 1 || len(ids) > accepted {
+			t.Fatalf("%s: batches %v, %d executed, %d rows", name, ids, executed, accepted)
 		}
-		last := d.Accept("post.create", args)
-		if last.Idempotency.Outcome != "replayed" {
-			t.Errorf("%s: %+v", name, last)
+		last := stack.Into[tools.Write](t, d.call("post.create", args)).Accepted
+		if want := map[bool]string{true: "replayed", false: "executed"}[accepted == 1]; last.Idempotency.Outcome != want || d.batches() != before+1 {
+			t.Errorf("%s: %+v after %d batches", name, last, accepted)
 		}
 		batches = append(batches, string(last.BatchID))
 	}

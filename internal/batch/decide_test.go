@@ -237,8 +237,15 @@ func TestPollAfterSeconds(t *testing.T) {
 		targets int
 		want    int
 	}{
-		{batch.Queued, 1, 5}, {batch.Queued, 100, 5}, {batch.Processing, 5, 5}, {batch.Processing, 6, 10}, {batch.AwaitingApproval, 3, 30},
-		{batch.Done, 1, 0}, {batch.Partial, 9, 0}, {batch.Failed, 1, 0}, {batch.Cancelled, 1, 0},
+		{batch.Queued, 1, 5},
+		{batch.Queued, 100, 5},
+		{batch.Processing, 5, 5},
+		{batch.Processing, 6, 10},
+		{batch.AwaitingApproval, 3, 30},
+		{batch.Done, 1, 0},
+		{batch.Partial, 9, 0},
+		{batch.Failed, 1, 0},
+		{batch.Cancelled, 1, 0},
 	} {
 		got := 0
 		if p := batch.PollAfterSeconds(c.status, c.targets); p != nil {
