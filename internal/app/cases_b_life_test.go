@@ -113,9 +113,10 @@ func hesitate(d time.Duration) {
 // started is cancelled and the rest is told by its true outcome.
 func TestF161CancelWhileRunning(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, scope := range map[string]string{"queued batches only": "queued", "what has not started too": "remaining"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 20, Policy: with(`"cancel_scope":"` + scope + `"`), NoWorkers: true, Config: func(c *config.Config) { c.Worker.Bulk = 3 }})
 			held := fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, From: 6, Count: 3, Hold: gbpsim.HoldBefore})
 			accepted := s.Confirmed("post.create", stack.Post(s.IDs(20), "20 店舗へのお知らせです。"))
@@ -150,8 +151,7 @@ func TestF161CancelWhileRunning(t *testing.T) {
 			}
 		})
 	}
-	t.Run("before the start, twice", func(t *testing.T) {
-		t.Parallel()
+	g.run("before the start, twice", func(t *testing.T) {
 		s := engine(t, stack.Options{NoWorkers: true})
 		accepted := s.Confirmed("post.create", stack.Post(s.IDs(5), "取り消される投稿です。"))
 		for already := range 2 {
@@ -173,9 +173,10 @@ func TestF161CancelWhileRunning(t *testing.T) {
 // F159: the process is told to stop while calls are in flight.
 func TestF159StopWithCallsInFlight(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, hold := range map[string]gbpsim.HoldPoint{"before their effect": gbpsim.HoldBefore, "after their effect": gbpsim.HoldAfter} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 20, NoWorkers: true, Config: func(c *config.Config) { c.Worker.Bulk = 5 }})
 			held := fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Count: 5, Hold: hold})
 			accepted := s.Confirmed("post.create", stack.Post(s.IDs(20), "停止をまたぐ投稿です。"))
@@ -217,14 +218,15 @@ func TestF159StopWithCallsInFlight(t *testing.T) {
 // Jobs that were lost, whatever way, are made again; items are not.
 func TestF156LostJobs(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, loss := range map[string]string{
 		"deleted":   `DELETE FROM river.river_job WHERE kind = 'item'`,
 		"discarded": `UPDATE river.river_job SET state = 'discarded', finalized_at = now() WHERE kind = 'item'`,
 		"cancelled": `UPDATE river.river_job SET state = 'cancelled', finalized_at = now() WHERE kind = 'item'`,
 		"completed": `UPDATE river.river_job SET state = 'completed', finalized_at = now() WHERE kind = 'item'`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 3, NoWorkers: true, Config: func(c *config.Config) { c.Worker.SweepEvery = 200 * time.Millisecond }})
 			accepted := s.Accept("post.create", stack.Post(s.IDs(3), "仕事が失われても届く投稿です。"))
 			if n := asOwner(t, s, loss); n != 3 {
@@ -239,8 +241,7 @@ func TestF156LostJobs(t *testing.T) {
 			}
 		})
 	}
-	t.Run("while its call is in flight", func(t *testing.T) {
-		t.Parallel()
+	g.run("while its call is in flight", func(t *testing.T) {
 		s := engine(t, stack.Options{Stores: 1})
 		held := fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Hold: gbpsim.HoldAfter, Count: 1})
 		accepted := s.Accept("post.create", stack.Post(s.IDs(1), "送信中に仕事が消えた投稿です。"))
@@ -261,9 +262,10 @@ func TestF156LostJobs(t *testing.T) {
 // F154: a job that still runs is given to a second runner, as River's rescuer does with a stalled process.
 func TestF154TwoRunnersOfOneItem(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	again := `UPDATE river.river_job SET state = 'available', scheduled_at = now() WHERE kind = 'item' AND state = 'running'`
-	t.Run("while the first sends", func(t *testing.T) {
-		t.Parallel()
+	g.run("while the first sends", func(t *testing.T) {
 		s := engine(t, stack.Options{Stores: 1})
 		held := fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Hold: gbpsim.HoldBefore, Count: 1})
 		accepted := s.Accept("post.create", stack.Post(s.IDs(1), "二人目が待つ投稿です。"))
@@ -284,8 +286,7 @@ func TestF154TwoRunnersOfOneItem(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	t.Run("after the first has had its effect and hangs", func(t *testing.T) {
-		t.Parallel()
+	g.run("after the first has had its effect and hangs", func(t *testing.T) {
 		s := engine(t, stack.Options{Stores: 1})
 		held := fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Hold: gbpsim.HoldAfter, Count: 1})
 		accepted := s.Accept("post.create", stack.Post(s.IDs(1), "二人目が見つける投稿です。"))
@@ -368,6 +369,8 @@ func TestF150PoisonedAnswers(t *testing.T) {
 // A success whose body PostgreSQL cannot keep as it is: the item succeeds, and what is kept of the body is harmless.
 func TestF150UnstorableSuccess(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, c := range map[string]struct{ field, closed string }{
 		"an escaped NUL":   {`"summary":"a\u0000b"`, "succeeded"},
 		"a raw NUL":        {"\"summary\":\"a\x00b\"", "found"}, // no JSON: Google is read back
@@ -377,8 +380,7 @@ func TestF150UnstorableSuccess(t *testing.T) {
 		"a tiny number":    {`"viewCount":1e-999999`, "succeeded"},
 		"deep nesting":     {`"deep":` + strings.Repeat("[", 500) + strings.Repeat("]", 500), "succeeded"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 2})
 			// The answer names a post that the simulator knows nothing of, so that the books stay right.
 			body := `{"name":"accounts/118063792240987654323/` + string(place(s, 0)) + `/localPosts/1","state":"LIVE","createTime":"2026-11-30T00:00:00Z",` + c.field + `}`
@@ -404,6 +406,8 @@ func TestF150UnstorableSuccess(t *testing.T) {
 // What was allowed on acceptance is asked again before each write.
 func TestAccessTakenAwayBeforeTheWrite(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	kill := func(tenant authn.TenantID, kind, target string) func(context.Context, *stack.Stack) error {
 		return func(ctx context.Context, s *stack.Stack) error {
 			return s.App.DB.SetKill(ctx, tenant, authn.KillSwitch{Kind: kind, Target: target, Reason: "test"}, true, "operator")
@@ -434,8 +438,7 @@ func TestAccessTakenAwayBeforeTheWrite(t *testing.T) {
 			return s.Sim.Revoke(gbpsim.DemoEmail)
 		}, errs.GoogleReconnectRequired},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{NoWorkers: true})
 			accepted := s.Confirmed("post.create", stack.Post(s.IDs(6), "権限が消える前の投稿です。"))
 			if err := c.take(t.Context(), s); err != nil {
@@ -456,8 +459,7 @@ func TestAccessTakenAwayBeforeTheWrite(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a bystander's switch stops nothing", func(t *testing.T) {
-		t.Parallel()
+	g.run("a bystander's switch stops nothing", func(t *testing.T) {
 		s := engine(t, stack.Options{NoWorkers: true})
 		accepted := s.Accept("post.create", stack.Post(s.IDs(1), "止まらない投稿です。"))
 		for _, k := range [][2]string{{"client", "somebody-else"}, {"tool", "post.delete"}} {

@@ -59,9 +59,10 @@ func seal(t *testing.T, s *stack.Stack, tenant authn.TenantID, connection, token
 // F077, F080: 50 items in three processes whose access token has run out, at a token endpoint that spends refresh tokens.
 func TestF077OneRefreshForAll(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, rotate := range map[string]bool{"F077 rotating": true, "F080 without a new refresh token": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 50, NoWorkers: true, Sim: func(o *gbpsim.Options) { o.Knobs.RotateRefreshTokens = rotate }})
 			accepted := s.Confirmed("post.create", stack.Post(s.IDs(50), "五十店舗への投稿です。"))
 			asOwner(t, s, `UPDATE mappy.connection SET access_expires_at = now() - interval '1 hour'`)
@@ -138,6 +139,8 @@ func TestF079RefusedGrant(t *testing.T) {
 
 func TestF079WeatherAtTheTokenEndpoint(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, f := range map[string]gbpsim.Fault{
 		"503":                    {Answer: gbpsim.AnswerError, Status: 503},
 		"500 with a body":        {Answer: gbpsim.AnswerError, Status: 500, Body: `{"refresh_token":"1//SECRET","note":"x"}`},
@@ -147,8 +150,7 @@ func TestF079WeatherAtTheTokenEndpoint(t *testing.T) {
 		"429":                    {Answer: gbpsim.AnswerError, Status: 429, Body: `{"error":"rate_limit_exceeded"}`},
 		"invalid_grant in a 503": {Answer: gbpsim.AnswerError, Status: 503, Body: `{"error":"invalid_grant"}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 3, NoWorkers: true})
 			accepted := s.Accept("post.create", stack.Post(s.IDs(3), "天気待ちの投稿です。"))
 			asOwner(t, s, `UPDATE mappy.connection SET access_expires_at = now() - interval '1 hour'`)

@@ -20,6 +20,8 @@ const v4Host = "mybusiness.googleapis.com"
 // fewer calls than it has items.
 func TestF074ProjectFaultsStopTheBatch(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, c := range map[string]struct {
 		knobs gbpsim.Knobs
 		code  errs.Code
@@ -27,8 +29,7 @@ func TestF074ProjectFaultsStopTheBatch(t *testing.T) {
 		"F074 quota 0":          {gbpsim.Knobs{NoQuotas: true, QuotaZeroAPIs: []string{v4Host}}, errs.GBPNotApproved},
 		"F019 SERVICE_DISABLED": {gbpsim.Knobs{NoQuotas: true, DisabledAPIs: []string{v4Host}}, errs.GBPAPIDisabled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 100, NoWorkers: true, Config: func(c *config.Config) { c.Worker.Bulk = 5 }})
 			if err := s.Sim.SetKnobs(c.knobs); err != nil {
 				t.Fatal(err)
@@ -52,8 +53,7 @@ func TestF074ProjectFaultsStopTheBatch(t *testing.T) {
 			}
 		})
 	}
-	t.Run("F019 one store's 403 stops nothing", func(t *testing.T) {
-		t.Parallel()
+	g.run("F019 one store's 403 stops nothing", func(t *testing.T) {
 		s := engine(t, stack.Options{})
 		fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Location: place(s, 2), Answer: gbpsim.AnswerError, Status: 403})
 		v := s.Finish(string(s.Confirmed("post.create", stack.Post(s.IDs(12), "権限のない店舗を含む投稿です。")).BatchID))
@@ -105,6 +105,8 @@ func TestF021TheV4NameIsSent(t *testing.T) {
 // F075: what Google asks for is waited for in the queue, by everybody; what makes no sense is not.
 func TestF075RetryAfter(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, c := range map[string]struct {
 		header   func() string
 		at, most time.Duration
@@ -116,8 +118,7 @@ func TestF075RetryAfter(t *testing.T) {
 		"a word":       {func() string { return "soon" }, time.Second, 20 * time.Second},
 		"absent":       {func() string { return "" }, time.Second, 20 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			s := engine(t, stack.Options{Stores: 2})
 			fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Location: place(s, 0), Answer: gbpsim.AnswerError, Status: 429, RetryAfter: c.header(), Count: 1})
 			accepted := s.Accept("post.create", stack.Post(s.IDs(1), "待つ投稿です。"))

@@ -86,12 +86,13 @@ func (c caller) eventuallyAccepted(args stack.Args) *admission.Accepted {
 // F144, F146: Redis stopped, and Redis that accepts and never answers.
 func TestF144RedisAway(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for name, outage := range map[string]struct{ begin, end func(*redistest.Server) }{
 		"F144 stopped": {(*redistest.Server).Stop, (*redistest.Server).Start},
 		"F146 hanging": {(*redistest.Server).Pause, (*redistest.Server).Resume},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		g.run(name, func(t *testing.T) {
 			own := redistest.Own(t)
 			s := engine(t, stack.Options{RedisURL: own.URL(), NoWorkers: true})
 			c := callerOf(t, s)
@@ -342,9 +343,10 @@ func TestPostgresAway(t *testing.T) {
 // PostgreSQL accepts and does not answer, here because a table is locked: refused in time, and nothing is accepted later.
 func TestPostgresHanging(t *testing.T) {
 	t.Parallel()
+	g := together(t)
+	defer g.Wait()
 	for _, table := range []string{"idempotency", "batch", "audit_event"} {
-		t.Run(table, func(t *testing.T) {
-			t.Parallel()
+		g.run(table, func(t *testing.T) {
 			s := engine(t, stack.Options{})
 			c := callerOf(t, s)
 			args := stack.Post(s.IDs(1), "応答のないデータベースへの投稿です。").With("idempotency_key", "pg-hangs-key")

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/pgtest"
@@ -317,5 +318,31 @@ func TestInTenantTakesOnlyTenantIDs(t *testing.T) {
 	}
 	if err := s.App.DB.InTenant(t.Context(), authn.TenantID(strings.Repeat("a", 63)), func(pgx.Tx) error { return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+// Which of Google's posts an attempt may have made: those that no item has and that nobody had seen before it.
+func TestUnclaimed(t *testing.T) {
+	t.Parallel()
+	s := lived(t)
+	bound := rows[string](t, s.DB.Owner(), `SELECT resource_name FROM mappy.item WHERE tenant_id = $1 ORDER BY 1`, stack.Tenant)
+	loc := s.Locations[2]
+	post := func(id string) gbp.PostName { return gbp.PostName(loc.Name.V4(loc.Account) + "/localPosts/" + id) }
+	if _, err := s.App.DB.SeenPosts(t.Context(), stack.Tenant, loc.ID, []gbp.RemotePost{{Name: post("seen"), Raw: []byte(`{"name":"x\u0000"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	foreign := rows[string](t, s.DB.Owner(), `SELECT resource_name FROM mappy.item WHERE tenant_id = 'rival'`)[0]
+	names := []string{bound[0], string(post("b")), string(post("seen")), foreign, string(post("a"))}
+	for name, c := range map[string]struct {
+		since time.Time
+		want  []string
+	}{
+		// The rival's own rows are no business of this tenant's.
+		"an attempt of now": {time.Now().Add(time.Hour), []string{string(post("b")), foreign, string(post("a"))}},
+		"one of long ago":   {time.Now().Add(-time.Hour), []string{string(post("b")), string(post("seen")), foreign, string(post("a"))}},
+	} {
+		if got, err := s.App.DB.Unclaimed(t.Context(), stack.Tenant, names, c.since); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }

@@ -100,8 +100,8 @@ func TestChargedOncePerCall(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := l.Take(t.Context(), buckets, "one call"); err != nil {
-				t.Error(err)
+			if s, err := l.Take(t.Context(), buckets, "one call"); err != nil || s[0].Remaining != 4 {
+				t.Errorf("%+v, %v", s, err)
 			}
 		})
 	}

@@ -276,7 +276,7 @@ func TestHorizon(t *testing.T) {
 
 func TestOneWritePerLocation(t *testing.T) {
 	t.Parallel()
-	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute, l.Hold = 600_000, 150*time.Millisecond }))
+	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute, l.Hold = 60_000_000, 150*time.Millisecond }))
 	first, second := edit("t", "u", "a", "first"), edit("t", "u", "a", "second")
 	b.want(first, slots.Granted)
 	b.want(second, slots.Retry)
@@ -299,7 +299,7 @@ func TestOneWritePerLocation(t *testing.T) {
 
 func TestUserShare(t *testing.T) {
 	t.Parallel()
-	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute, l.UserItems = 600_000, 5 }))
+	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute, l.UserItems = 60_000_000, 5 }))
 	held := make([]slots.Request, 5)
 	for n := range held {
 		held[n] = edit("t", "u", strconv.Itoa(n), strconv.Itoa(n))
@@ -319,7 +319,7 @@ func TestUserShare(t *testing.T) {
 func TestFlushIsConservative(t *testing.T) {
 	t.Parallel()
 	b := fresh(t, limits(func(l *slots.Limits) {
-		l.RequestsPerMinute, l.UserItems, l.Window = 600_000, 1000, 700*time.Millisecond
+		l.RequestsPerMinute, l.UserItems, l.Window = 60_000_000, 1000, 700*time.Millisecond
 	}))
 	grantable := func(prefix string) (n int) {
 		for ; n < 30; n++ {
@@ -352,7 +352,7 @@ func TestFlushIsConservative(t *testing.T) {
 
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute = 600_000 }))
+	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute = 60_000_000 }))
 	here, there := edit("t", "u", "a", "1"), edit("t", "v", "b", "2")
 	read := slots.Request{API: api, Tenant: "t", Location: "locations/a", Member: "3"}
 	pause := func(location bool, d time.Duration) {
