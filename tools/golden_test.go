@@ -3,7 +3,6 @@ package tools_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -17,10 +16,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/golden"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func set(t *testing.T) *tools.Set {
 	t.Helper()
@@ -58,24 +56,8 @@ func TestGolden(t *testing.T) {
 		if err := e.Encode(c); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", x.Name+".golden.json")
 		known[x.Name+".golden.json"] = true
-		if *update {
-			if err := os.MkdirAll("testdata", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Errorf("%v; go test ./tools -update writes it", err)
-			continue
-		}
-		if !bytes.Equal(b.Bytes(), want) {
-			t.Errorf("%s differs; when that is meant: go test ./tools -update\n%s", path, firstDifference(string(want), b.String()))
-		}
+		golden.Compare(t, filepath.Join("testdata", x.Name+".golden.json"), b.String())
 	}
 	files, err := fs.Glob(os.DirFS("testdata"), "*.golden.json")
 	if err != nil {
@@ -86,16 +68,6 @@ func TestGolden(t *testing.T) {
 			t.Errorf("testdata/%s belongs to no tool", f)
 		}
 	}
-}
-
-func firstDifference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(w), len(g)) {
-		if w[i] != g[i] {
-			return "-" + w[i] + "\n+" + g[i]
-		}
-	}
-	return "one is longer"
 }
 
 // The list is the same on every call and process: clients cache it, and models are sensitive to its order.

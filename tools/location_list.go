@@ -64,7 +64,7 @@ func locationList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		out := LocationPage{Locations: []LocationEntry{}, AsOf: oldest(found, s.Now())}
+		out := LocationPage{Locations: []LocationEntry{}, AsOf: stamp(gbp.OldestSync(found, s.Now()))}
 		for _, l := range found[:min(len(found), q.Size)] {
 			out.Locations = append(out.Locations, s.entry(call.Principal, l))
 		}
@@ -100,15 +100,6 @@ func (s *Set) entry(p *authn.Principal, l gbp.Location) LocationEntry {
 func killsAll(p *authn.Principal) bool {
 	_, on := p.Killed("")
 	return on
-}
-
-func oldest(list []gbp.Location, now time.Time) string {
-	for _, l := range list {
-		if l.SyncedAt.Before(now) {
-			now = l.SyncedAt
-		}
-	}
-	return stamp(now)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

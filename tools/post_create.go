@@ -13,9 +13,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
-// apiV4 is the Google API whose quota posts spend.
-const apiV4 = "mybusiness.v4"
-
 // Write is the answer of a write tool: a preview, or the accepted batch and, after wait_seconds, how it stands.
 type Write struct {
 	Preview  *admission.Preview  `json:"preview,omitempty" jsonschema:"what would happen; only with dry_run"`
@@ -130,7 +127,7 @@ func postCreate(s *Set) (Tool, error) {
 		Description: postDescription(s.Environment), Input: input,
 	}
 	op := admission.Operation{
-		Name: t.Name, Scope: t.Scope, API: apiV4, Parse: parsePostCreate(input),
+		Name: t.Name, Scope: t.Scope, API: gbp.APIMyBusiness, Parse: parsePostCreate(input),
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"post id", "publication time"}},
 	}
 	var err error

@@ -28,13 +28,8 @@ type PoolOptions struct {
 	Log      *slog.Logger
 }
 
-// DefaultPoolOptions are the product's numbers. With these fetch times ten workers start up to about 900 jobs a second;
-// Google takes five.
-func DefaultPoolOptions() PoolOptions {
-	return PoolOptions{Interactive: 10, Bulk: 20, RescueAfter: time.Minute, SealEvery: 5 * time.Second, SweepEvery: 30 * time.Second}
-}
-
-// fetchCooldown and fetchPoll set how soon a job starts: with River's own defaults a worker takes ten jobs a second.
+// fetchCooldown and fetchPoll set how soon a job starts. With them ten workers start up to about 900 jobs a second; with
+// River's own defaults each takes ten. Google takes five in all.
 const (
 	fetchCooldown = 10 * time.Millisecond
 	fetchPoll     = 200 * time.Millisecond

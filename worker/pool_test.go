@@ -41,8 +41,7 @@ func TestPanicFailsAlone(t *testing.T) {
 		Windows:  worker.Windows{Send: 200 * time.Millisecond, Call: 2 * time.Second, Settle: 50 * time.Millisecond, GiveUp: w.GiveUp, Skew: w.ClockSkew},
 		Attempts: 2, Backoff: time.Millisecond, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	o := worker.DefaultPoolOptions()
-	o.Log = slog.New(slog.DiscardHandler)
+	o := s.App.PoolOptions()
 	pool, err := worker.NewPool(s.App.DB.Pool(), items, s.App.DB, o)
 	if err != nil {
 		t.Fatal(err)
@@ -111,8 +110,7 @@ func TestPeriodicJobsServeEveryTenant(t *testing.T) {
 func TestF157EveryKindIsRegistered(t *testing.T) {
 	t.Parallel()
 	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
-	o := worker.DefaultPoolOptions()
-	o.Log = slog.New(slog.DiscardHandler)
+	o := s.App.PoolOptions()
 	pool, err := worker.NewPool(s.App.DB.Pool(), s.App.Items(), s.App.DB, o)
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 )
 
-// V4 is the Google API of posts, reviews and media.
-const V4 = "mybusiness.v4"
-
 // PostCreate publishes one local post: one call, whose answer holds the new state.
 type PostCreate struct{ Google Posts }
 
@@ -30,7 +27,7 @@ var errIncomplete = errors.New("the list of posts could not be read completely")
 func (PostCreate) Operation() string { return "post.create" }
 
 // API implements Executor.
-func (PostCreate) API() string { return V4 }
+func (PostCreate) API() string { return gbp.APIMyBusiness }
 
 // Send implements Executor: the stored bytes go out as they are.
 func (x PostCreate) Send(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {

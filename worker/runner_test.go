@@ -18,6 +18,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
@@ -52,7 +53,7 @@ type rig struct {
 
 func newRig() *rig {
 	return &rig{
-		peek:  worker.Peek{Operation: "post.create", State: batch.ItemQueued, Connection: "google", Location: "locations/1", User: "hanako", WantsSlot: true},
+		peek:  worker.Peek{Operation: "post.create", Connection: "google", Location: "locations/1", User: "hanako", WantsSlot: true},
 		begun: worker.Begun{Decision: batch.Decision{Step: batch.StepSend}, Attempt: batch.Attempt{ID: 1, No: 1, State: batch.AttemptOpen}},
 		now:   time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC),
 	}
@@ -127,7 +128,7 @@ func (r *rig) Token(context.Context, authn.TenantID, string) (string, error) {
 }
 
 func (r *rig) Operation() string { return "post.create" }
-func (r *rig) API() string       { return worker.V4 }
+func (r *rig) API() string       { return gbp.APIMyBusiness }
 
 func (r *rig) Send(context.Context, authn.TenantID, batch.Item) (worker.Effect, error) {
 	r.note("send")

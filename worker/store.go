@@ -34,11 +34,6 @@ type Windows struct {
 	Skew time.Duration
 }
 
-// DefaultWindows are the product's times; Google publishes no bound on its lag, so Settle is a guess on the safe side.
-func DefaultWindows() Windows {
-	return Windows{Send: 5 * time.Second, Call: 20 * time.Second, Settle: 60 * time.Second, GiveUp: 15 * time.Minute, Skew: 10 * time.Second}
-}
-
 // Store is what a worker needs of PostgreSQL. complete, where given, runs in the same transaction and completes the job.
 type Store interface {
 	// Peek reads what is needed to ask for a slot, without locking.
@@ -57,7 +52,6 @@ type Store interface {
 // Peek is an item as far as asking for a slot needs it.
 type Peek struct {
 	Operation  string
-	State      batch.ItemState
 	Connection string
 	Location   gbp.LocationName
 	User       authn.UserID

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 )
 
@@ -33,7 +34,7 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 		return err
 	}
 	p := &Preview{
-		WouldExecute: refusal == nil, Operation: c.Operation.Name, Environment: a.Environment, AsOf: asOf(c),
+		WouldExecute: refusal == nil, Operation: c.Operation.Name, Environment: a.Environment, AsOf: gbp.OldestSync(c.locations, c.now).UTC().Format(time.RFC3339),
 		TargetCount: len(c.locations), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
 		ValidationErrors: append([]errs.Violation{}, c.violations...), ValidationWarnings: warningsOf(c), WouldRefuse: refusal,
 		EstimatedGBPAPICalls: len(c.plan), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: c.Operation.Reversible,
@@ -66,14 +67,14 @@ func (a *Admission) offerToken(ctx context.Context, c *Call, out *Confirmation) 
 
 // foresee says whether the limits would let the real call through, spending none.
 func (a *Admission) foresee(ctx context.Context, c *Call) *WouldRefuse {
-	if e := c.refusal; e != nil {
-		return &WouldRefuse{ErrorCode: e.Code, Message: e.Message.In(c.Principal.Locale)}
+	e := c.refusal
+	if e == nil {
+		_, err := a.Limiter.Peek(ctx, ratelimit.WriteBuckets(c.Principal, c.now))
+		e = errs.From(err)
 	}
-	_, err := a.Limiter.Peek(ctx, ratelimit.WriteBuckets(c.Principal, c.now))
-	if err == nil {
+	if e == nil {
 		return nil
 	}
-	e := errs.From(err)
 	return &WouldRefuse{ErrorCode: e.Code, Message: e.Message.In(c.Principal.Locale)}
 }
 
@@ -113,16 +114,6 @@ func group(c *Call) (out []ChangeGroup, next string, err error) {
 		}
 	}
 	return groups[from:], "", nil
-}
-
-func asOf(c *Call) string {
-	oldest := c.now
-	for _, l := range c.locations {
-		if l.SyncedAt.Before(oldest) {
-			oldest = l.SyncedAt
-		}
-	}
-	return oldest.UTC().Format(time.RFC3339)
 }
 
 // estimate is when the last item would be done. Without Redis it falls back to one item after another at Google's pace.

@@ -59,7 +59,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 	a.DB, err = postgres.Open(ctx, postgres.Options{
-		URL: c.DatabaseURL, Environment: c.Environment, Policy: c.Policy, Now: a.now, MaxConns: int32(min(c.DatabaseConnections, 1000)), Log: log, //nolint:gosec // bounded
+		URL: c.DatabaseURL, Environment: c.Environment, Policy: c.Policy, Now: a.now, MaxConns: int32(min(c.DatabaseConnections, 1000)), //nolint:gosec // bounded
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.Redis.Close())
@@ -83,10 +83,7 @@ func (a *App) build() (err error) {
 	if err != nil {
 		return err
 	}
-	a.Slots = slots.New(a.Redis, c.Google.Project, slots.Limits{
-		RequestsPerMinute: c.Google.RequestsPerMinute, EditsPerWindow: c.Google.EditsPerMinute, Window: time.Minute, UserItems: c.Google.UserItems,
-		Hold: c.Worker.CallTimeout + c.Worker.SendWindow + 15*time.Second,
-	})
+	a.Slots = slots.New(a.Redis, c.Google.Project, SlotLimits(c))
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
@@ -98,6 +95,25 @@ func (a *App) build() (err error) {
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
+}
+
+// recording is how long what surrounds a call to Google may take beside it.
+const recording = 15 * time.Second
+
+// SlotLimits are Google's budgets as a configuration uses them.
+func SlotLimits(c config.Config) slots.Limits {
+	return slots.Limits{
+		RequestsPerMinute: c.Google.RequestsPerMinute, EditsPerWindow: c.Google.EditsPerMinute, Window: time.Minute, UserItems: c.Google.UserItems,
+		Hold: c.Worker.CallTimeout + c.Worker.SendWindow + recording,
+	}
+}
+
+// PoolOptions size this process's share of the work.
+func (a *App) PoolOptions() worker.PoolOptions {
+	w := a.Config.Worker
+	return worker.PoolOptions{
+		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
+	}
 }
 
 // Items is the worker of items.

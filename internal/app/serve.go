@@ -25,10 +25,9 @@ import (
 
 // Server is the MCP front with its admin listener.
 type Server struct {
-	app     *App
-	front   *mcpserver.Server
-	ready   atomic.Bool
-	address string
+	app   *App
+	front *mcpserver.Server
+	ready atomic.Bool
 }
 
 // NewServer builds the front. address is where it is reached when no public URL is configured.
@@ -46,7 +45,7 @@ func (a *App) NewServer(address string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{app: a, front: front, address: address}, nil
+	return &Server{app: a, front: front}, nil
 }
 
 // Version is the product's version, shown to clients.
@@ -178,10 +177,7 @@ func (s *Server) stop(servers []*http.Server) error {
 // Work runs the workers until ctx ends.
 func (a *App) Work(ctx context.Context) error {
 	w := a.Config.Worker
-	o := worker.PoolOptions{
-		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
-	}
-	pool, err := a.startPool(ctx, o)
+	pool, err := a.startPool(ctx)
 	if err != nil || pool == nil {
 		return err
 	}
@@ -195,9 +191,9 @@ const startAgain = time.Second
 
 // startPool starts a pool. While PostgreSQL is away it tries again until ctx ends, and then gives nil: a worker next to a
 // server must not take it down. Once started, River connects again by itself.
-func (a *App) startPool(ctx context.Context, o worker.PoolOptions) (*river.Client[pgx.Tx], error) {
+func (a *App) startPool(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	for {
-		pool, err := worker.NewPool(a.DB.Pool(), a.Items(), a.DB, o)
+		pool, err := worker.NewPool(a.DB.Pool(), a.Items(), a.DB, a.PoolOptions())
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 // Snapshot is everything that decides what a runner may do with an item, read under the item's lock.
 type Snapshot struct {
 	State           ItemState
-	Attempts        int
 	Open            *Attempt
 	CancelRequested bool
 	Stopped         bool

@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 		want    batch.Decision
 	}{
 		"nothing in the way":                     {nil, batch.Decision{Step: batch.StepSend}},
-		"a retry":                                {[]change{func(s *batch.Snapshot) { s.State, s.Attempts = batch.ItemProcessing, 2 }}, batch.Decision{Step: batch.StepSend}},
+		"a retry":                                {[]change{func(s *batch.Snapshot) { s.State = batch.ItemProcessing }}, batch.Decision{Step: batch.StepSend}},
 		"cancelled batch":                        {[]change{func(s *batch.Snapshot) { s.CancelRequested = true }}, end(batch.ItemCancelled, errs.Cancelled)},
 		"stopped batch":                          {[]change{func(s *batch.Snapshot) { s.Stopped = true }}, end(batch.ItemCancelled, errs.StoppedAfterFailure)},
 		"kill switch for all":                    {[]change{kill("all", "")}, end(batch.ItemFailed, errs.WritesDisabled)},
@@ -120,8 +120,8 @@ func (w *world) step(t *testing.T) {
 		if w.mayHave || before.State.Final() || !before.Allowed || before.CancelRequested || before.Stopped || before.Overdue || before.ConnectionDead || before.Earlier {
 			t.Fatalf("sent: %+v", before)
 		}
-		w.s.State, w.s.Attempts = batch.ItemProcessing, w.s.Attempts+1
-		w.s.Open = &batch.Attempt{No: w.s.Attempts, State: batch.AttemptOpen, ExamineAfter: time.Second}
+		w.s.State = batch.ItemProcessing
+		w.s.Open = &batch.Attempt{State: batch.AttemptOpen, ExamineAfter: time.Second}
 		switch rand.IntN(4) { // how the call goes
 		case 0: // answered
 			w.effects++

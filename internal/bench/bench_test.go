@@ -27,7 +27,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 	"github.com/mappy-dev/mappy-mcp/tools"
@@ -45,13 +44,14 @@ type bed struct {
 	owner  *pgxpool.Pool
 }
 
-func newBed(b *testing.B, stores int) *bed {
+func newBed(b *testing.B, o stack.Options) *bed {
 	b.Helper()
 	debug.SetGCPercent(400) // as the product's main does
-	s := stack.New(b, stack.Options{
-		Stores: stores, NoWorkers: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1), Sim: func(o *gbpsim.Options) { o.Knobs.NoQuotas = true },
-		Config: func(c *config.Config) { c.DatabaseConnections = 20 },
-	})
+	o.NoWorkers, o.Policy = true, strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1)
+	if o.Sim == nil {
+		o.Sim = func(o *gbpsim.Options) { o.Knobs.NoQuotas = true }
+	}
+	s := stack.New(b, o)
 	owner := s.DB.Owner()
 	if _, err := owner.Exec(b.Context(), `CREATE TABLE public.bench (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL)`); err != nil {
 		b.Fatal(err)
@@ -231,7 +231,7 @@ func BenchmarkPostCreate100(b *testing.B) { benchmarkCreate(b, 100, 203, 2) }
 
 func benchmarkCreate(b *testing.B, stores, rows int, maxAlloc float64) {
 	b.Helper()
-	x := newBed(b, max(stores, 2))
+	x := newBed(b, stack.Options{Stores: max(stores, 2)})
 	args := func() json.RawMessage { return x.postArgs(stores, unique("本日のおすすめ"), nil) }
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args()), x.commit(rows))
 	x.compare(b, maxAlloc, func(int) { x.call(b, base, "post.create", args()) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args()) })
@@ -239,7 +239,7 @@ func benchmarkCreate(b *testing.B, stores, rows int, maxAlloc float64) {
 
 // BenchmarkPreview is a dry run for one store over a bare call with one commit (a preview is audited).
 func BenchmarkPreview(b *testing.B) {
-	x := newBed(b, 2)
+	x := newBed(b, stack.Options{Stores: 2})
 	args := x.postArgs(1, "本日のおすすめ", stack.Args{"dry_run": true})
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args), x.commit(1))
 	x.compare(b, 1, func(int) { x.call(b, base, "post.create", args) }, func(int) { x.call(b, x.URL+"/mcp", "post.create", args) })
@@ -247,7 +247,7 @@ func BenchmarkPreview(b *testing.B) {
 
 // BenchmarkReplay is a repeated key over a bare call with one commit (a replay is audited).
 func BenchmarkReplay(b *testing.B) {
-	x := newBed(b, 2)
+	x := newBed(b, stack.Options{Stores: 2})
 	args := x.postArgs(1, "本日のおすすめ", stack.Args{"idempotency_key": "bench-replay-key"})
 	x.call(b, x.URL+"/mcp", "post.create", args)
 	base := x.base(b, "post.create", x.call(b, x.URL+"/mcp", "post.create", args), x.commit(1))
@@ -256,7 +256,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // BenchmarkBatchStatus is a status read over a bare call.
 func BenchmarkBatchStatus(b *testing.B) {
-	x := newBed(b, 2)
+	x := newBed(b, stack.Options{Stores: 2})
 	a := x.Accept("post.create", stack.Post(x.IDs(1), "本日のおすすめ"))
 	args := fmt.Appendf(nil, `{"batch_id":%q}`, a.BatchID)
 	base := x.base(b, "batch.status", x.call(b, x.URL+"/mcp", "batch.status", args), nothing)

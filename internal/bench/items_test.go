@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,18 +45,10 @@ const backlogItems = 1000
 
 // BenchmarkItems is our items per second, with a simulator that answers at once and no quotas, over River's jobs per second.
 func BenchmarkItems(b *testing.B) {
-	s := stack.New(b, stack.Options{
-		Stores: 100, NoWorkers: true, NoServer: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1),
-		Sim: func(o *gbpsim.Options) { o.Knobs.NoQuotas = true },
-		Config: func(c *config.Config) {
-			c.Google.RequestsPerMinute, c.Google.EditsPerMinute, c.Google.UserItems = 60_000_000, 1_000_000, 10_000
-			c.Worker.SealEvery, c.Worker.SweepEvery = time.Hour, time.Hour
-		},
-	})
-	x := &bed{Stack: s, owner: s.DB.Owner()}
-	if _, err := x.owner.Exec(b.Context(), `CREATE TABLE public.bench (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL)`); err != nil {
-		b.Fatal(err)
-	}
+	x := newBed(b, stack.Options{Stores: 100, NoServer: true, Config: func(c *config.Config) {
+		c.Google.RequestsPerMinute, c.Google.EditsPerMinute, c.Google.UserItems = 60_000_000, 1_000_000, 10_000
+		c.Worker.SealEvery, c.Worker.SweepEvery = time.Hour, time.Hour
+	}})
 	var ratios []float64
 	var rate float64
 	for round := range 3 {
@@ -67,7 +58,7 @@ func BenchmarkItems(b *testing.B) {
 	}
 	b.ReportMetric(median(ratios), "items-ratio")
 	b.ReportMetric(rate, "items/s")
-	b.ReportMetric(float64(len(s.Sim.Entries(gbpsim.EntryFilter{Route: gbpsim.RouteLocalPostsCreate})))/float64(3*backlogItems), "google-calls/item")
+	b.ReportMetric(float64(len(x.Sim.Entries(gbpsim.EntryFilter{Route: gbpsim.RouteLocalPostsCreate})))/float64(3*backlogItems), "google-calls/item")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -129,19 +120,18 @@ const quotaScale = 10
 // BenchmarkQuota is the share of Google's quota that a backlog of 300 items uses, with the quota ten times as fast, and how
 // many avoidable 429 answers it gets.
 func BenchmarkQuota(b *testing.B) {
-	s := stack.New(b, stack.Options{
-		Stores: 100, NoWorkers: true, NoServer: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"post.create":101},`, 1),
+	x := newBed(b, stack.Options{
+		Stores: 100, NoServer: true,
 		Sim:    func(o *gbpsim.Options) { o.Knobs.TimeScale = quotaScale },
 		Config: func(c *config.Config) { c.Google.RequestsPerMinute, c.Google.EditsPerMinute = 297*quotaScale, 1000 },
 	})
-	x := &bed{Stack: s, owner: s.DB.Owner()}
 	for i := range 3 {
 		x.Accept("post.create", stack.Post(x.IDs(100), fmt.Sprintf("おすすめ %d", i)))
 	}
 	stop := x.Work()
 	x.drain(b, `SELECT count(*) FROM mappy.item WHERE state IN ('queued', 'processing')`)
 	stop()
-	sent := s.Sim.Entries(gbpsim.EntryFilter{Route: gbpsim.RouteLocalPostsCreate})
+	sent := x.Sim.Entries(gbpsim.EntryFilter{Route: gbpsim.RouteLocalPostsCreate})
 	refused := 0
 	for _, e := range sent {
 		if e.Status == 429 {

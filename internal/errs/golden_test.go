@@ -3,14 +3,11 @@ package errs
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"unicode/utf8"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden file")
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/golden"
+)
 
 // The catalogue is a part of the public contract: a changed status, retry class or advice shows in review.
 func TestCatalogueGolden(t *testing.T) {
@@ -36,22 +33,7 @@ func TestCatalogueGolden(t *testing.T) {
 	if err := e.Encode(rows); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "catalogue.golden.json")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test ./internal/errs -update writes it", err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("the catalogue differs from %s; when that is meant: go test ./internal/errs -update\n%s", path, b.Bytes())
-	}
+	golden.Compare(t, "testdata/catalogue.golden.json", b.String())
 }
 
 // Advice is a sentence, says more than "try again", and allows a new effect nowhere by accident.

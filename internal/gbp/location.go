@@ -29,6 +29,16 @@ type Location struct {
 	SyncedAt time.Time `json:"synced_at"`
 }
 
+// OldestSync is when the stalest of the locations was read from Google, and now when there is none.
+func OldestSync(list []Location, now time.Time) time.Time {
+	for _, l := range list {
+		if l.SyncedAt.Before(now) {
+			now = l.SyncedAt
+		}
+	}
+	return now
+}
+
 // Profile are the editable fields that the mirror keeps.
 type Profile struct {
 	Title            string   `json:"title"`

@@ -12,6 +12,9 @@ import (
 	"strings"
 )
 
+// APIMyBusiness is the Google API of posts, reviews and media, as quotas are kept by it.
+const APIMyBusiness = "mybusiness.v4"
+
 // LocationID is our own number of a location, from 1 up. It is the only id that is a number.
 type LocationID int64
 

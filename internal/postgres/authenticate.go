@@ -95,14 +95,9 @@ type Token struct {
 
 // ListTokens gives a tenant's tokens, newest first.
 func (db *DB) ListTokens(ctx context.Context, tenant authn.TenantID) (out []Token, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT token_id, client_id, user_id, scopes, created_at, expires_at, revoked_at
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, pgx.RowToStructByPos[Token], `SELECT token_id, client_id, user_id, scopes, created_at, expires_at, revoked_at
 			FROM mappy.access_token WHERE tenant_id = $1 ORDER BY created_at DESC, token_id`, tenant)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
-		return err
 	})
 	return out, err
 }

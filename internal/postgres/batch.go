@@ -79,16 +79,11 @@ type BatchFilter struct {
 // Batches lists batches that the grants let the caller see, newest first.
 func (db *DB) Batches(ctx context.Context, tenant authn.TenantID, f BatchFilter) (out []batch.Batch, err error) {
 	g := f.Grants
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND `+seen+`
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, scanBatch, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND `+seen+`
 			AND ($5 = '' OR b.status = $5) AND ($6::timestamptz IS NULL OR b.created_at >= $6) AND ($7 = '' OR b.user_id = $7) AND ($8 = '' OR b.batch_id < $8)
 			ORDER BY b.batch_id DESC LIMIT $9`,
 			tenant, g.All, list(g.Labels), list(g.LocationIDs), f.Status, nullTime(f.Since), f.User, f.Before, f.Limit)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanBatch)
-		return err
 	})
 	return out, err
 }

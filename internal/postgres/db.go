@@ -47,7 +47,6 @@ type Options struct {
 	Now    func() time.Time
 	// MaxConns bounds the pool; 0 takes pgx's default.
 	MaxConns int32
-	Log      *slog.Logger
 }
 
 // statementTimeout bounds every statement of the application; nothing it does takes longer on purpose.

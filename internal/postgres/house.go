@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -32,7 +33,7 @@ func (db *DB) Seal(ctx context.Context, tenant authn.TenantID) (n int, err error
 func sealOnce(ctx context.Context, tx pgx.Tx, tenant authn.TenantID) (int, error) {
 	s := audit.Seal{Tenant: tenant, No: 1, From: "0", Prev: []byte{}}
 	err := tx.QueryRow(ctx, `SELECT seal_no + 1, upto_txid::text, hash FROM mappy.audit_seal WHERE tenant_id = $1 ORDER BY seal_no DESC LIMIT 1`, tenant).Scan(&s.No, &s.From, &s.Prev)
-	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // pgx returns it bare, and wrapping is its own tested behaviour
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("seal: %w", err)
 	}
 	// The order is that of the numbers: a bare "txid" would mean the text in the list.

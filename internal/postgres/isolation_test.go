@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -271,7 +270,7 @@ func TestOpenRefusesPowerfulRoles(t *testing.T) {
 		"no member":           {login("stranger", "", ""), "not a member of mappy_app"},
 		"unreadable URL":      {"postgres://user:SECRET@host:port:x/", "cannot be parsed"},
 	} {
-		db, err := postgres.Open(t.Context(), postgres.Options{URL: c.url, Environment: "simulator", Policy: policy.Default(), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		db, err := postgres.Open(t.Context(), postgres.Options{URL: c.url, Environment: "simulator", Policy: policy.Default(), Now: time.Now})
 		if err == nil {
 			db.Close()
 		}

@@ -17,20 +17,23 @@ import (
 	"github.com/mappy-dev/mappy-mcp/worker"
 )
 
+// earlier tells whether an older item with the content of item i, for its location, is undecided.
+const earlier = `EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
+	AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown'))`
+
 // Peek implements worker.Store: what a runner needs to ask for a slot, without a lock.
 func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (p worker.Peek, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		b.Queue(`
-			SELECT i.operation, i.state, i.connection_id, i.google_location, b.user_id,
+			SELECT i.operation, i.connection_id, i.google_location, b.user_id,
 			       i.state IN ('queued', 'processing') AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
 			       AND coalesce(i.not_before <= clock_timestamp(), true)
 			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
-			       AND NOT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
-			                       AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown'))
+			       AND NOT `+earlier+`
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
 			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
 			QueryRow(func(row pgx.Row) error {
-				return row.Scan(&p.Operation, &p.State, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
+				return row.Scan(&p.Operation, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
 			})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -100,8 +103,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		       b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
 		       u.grants, l.labels, k.revoked_at IS NULL, c.state = 'dead',
 		       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'target', s.target)), '[]') FROM mappy.kill_switch s WHERE s.tenant_id IN ($1, 'system')),
-		       EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = $1 AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
-		               AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown')),
+		       `+earlier+`,
 		       a.attempt_id, a.no, a.looks, a.started_at, extract(epoch FROM a.examine_at - clock_timestamp())
 		FROM mappy.item i
 		JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
@@ -129,7 +131,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 	if err := errors.Join(json.Unmarshal(grants, &g), json.Unmarshal(kill, &s.Kill)); err != nil {
 		return s, false, fmt.Errorf("start: %w", err)
 	}
-	s.State, s.Attempts, s.Client, s.Operation = i.State, i.Attempts, b.Batch.Client, i.Operation
+	s.State, s.Client, s.Operation = i.State, b.Batch.Client, i.Operation
 	s.Allowed = tokenLive && g.Cover(int64(i.Location), labels)
 	s.NotBefore = seconds(before)
 	if attempt != nil {
@@ -171,12 +173,7 @@ func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 
 // endItem decides an item that was never sent.
 func (db *DB) endItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i batch.Item, b batch.Batch, state batch.ItemState, code errs.Code) error {
-	kind := audit.ItemFailed
-	if state == batch.ItemCancelled {
-		kind = audit.ItemCancelled
-	}
-	text := batch.EndText(code)
-	detail, err := json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
+	detail, err := endDetail(code)
 	if err != nil {
 		return err
 	}
@@ -185,15 +182,29 @@ func (db *DB) endItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i b
 	if err != nil {
 		return fmt.Errorf("end item: %w", err)
 	}
-	if tag.RowsAffected() != 1 {
-		return worker.ErrFenced
+	if err := oneRow(tag); err != nil {
+		return err
 	}
-	e := itemEvent(i, b, kind)
-	e.Result, e.ErrorCode = string(state), code
-	if err := db.appendEvents(ctx, tx, tenant, e); err != nil {
+	if err := db.appendEvents(ctx, tx, tenant, endEvent(i, b, state, code)); err != nil {
 		return err
 	}
 	return db.count(ctx, tx, tenant, b, delta(state, 1))
+}
+
+// endDetail and endEvent are what is kept of an item that ends without being sent, alone or with the rest of its batch.
+func endDetail(code errs.Code) ([]byte, error) {
+	text := batch.EndText(code)
+	return json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
+}
+
+func endEvent(i batch.Item, b batch.Batch, state batch.ItemState, code errs.Code) audit.Event {
+	kind := audit.ItemFailed
+	if state == batch.ItemCancelled {
+		kind = audit.ItemCancelled
+	}
+	e := itemEvent(i, b, kind)
+	e.Result, e.ErrorCode = string(state), code
+	return e
 }
 
 // Finish implements worker.Store: attempt, item, resource, counters, audit and the job in one transaction. Closing the
@@ -290,8 +301,7 @@ func (db *DB) endRest(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b w
 }
 
 func (db *DB) endQueued(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b batch.Batch, state batch.ItemState, code errs.Code) (counted, error) {
-	text := batch.EndText(code)
-	detail, err := json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
+	detail, err := endDetail(code)
 	if err != nil {
 		return counted{}, err
 	}
@@ -310,14 +320,9 @@ func (db *DB) endQueued(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b
 	if err != nil {
 		return counted{}, err
 	}
-	kind := audit.ItemFailed
-	if state == batch.ItemCancelled {
-		kind = audit.ItemCancelled
-	}
 	events := make([]audit.Event, len(ended))
 	for n, i := range ended {
-		events[n] = itemEvent(i, b, kind)
-		events[n].Result, events[n].ErrorCode = string(state), code
+		events[n] = endEvent(i, b, state, code)
 	}
 	return delta(state, len(ended)), db.appendEvents(ctx, tx, tenant, events...)
 }
@@ -403,26 +408,18 @@ func (db *DB) Postpone(ctx context.Context, tenant authn.TenantID, id batch.Atte
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() != 1 {
-			return worker.ErrFenced
-		}
-		return nil
+		return oneRow(tag)
 	})
 }
 
 // Unclaimed implements worker.Store: of Google's names, those that no item is bound to and that our mirror had not seen
 // before the attempt, in the order given.
 func (db *DB) Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) (out []string, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT n FROM unnest($2::text[]) WITH ORDINALITY AS u (n, o)
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, pgx.RowTo[string], `SELECT n FROM unnest($2::text[]) WITH ORDINALITY AS u (n, o)
 			WHERE NOT EXISTS (SELECT 1 FROM mappy.item i WHERE i.tenant_id = $1 AND i.resource_name = n)
 			  AND NOT EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = n AND r.first_seen_at < $3)
 			ORDER BY o`, tenant, names, since)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
 	})
 	return out, err
 }

@@ -145,13 +145,8 @@ type ConnectionInfo struct {
 
 // ListConnections gives a tenant's connections.
 func (db *DB) ListConnections(ctx context.Context, tenant authn.TenantID) (out []ConnectionInfo, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT connection_id, google_email, state, dead_reason, synced_at FROM mappy.connection WHERE tenant_id = $1 ORDER BY connection_id`, tenant)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ConnectionInfo])
-		return err
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, pgx.RowToStructByPos[ConnectionInfo], `SELECT connection_id, google_email, state, dead_reason, synced_at FROM mappy.connection WHERE tenant_id = $1 ORDER BY connection_id`, tenant)
 	})
 	return out, err
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,17 +47,12 @@ func (db *DB) SeenPosts(ctx context.Context, tenant authn.TenantID, loc gbp.Loca
 
 // Resource reads one of our ids; ok is false for an absent one.
 func (db *DB) Resource(ctx context.Context, tenant authn.TenantID, kind, id string) (r gbp.Resource, ok bool, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+resourceColumns+` FROM mappy.resource r WHERE r.tenant_id = $1 AND r.kind = $2 AND r.resource_id = $3`, tenant, kind, id)
-		if err != nil {
-			return err
-		}
-		r, err = pgx.CollectExactlyOneRow(rows, scanResource)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		ok = err == nil
-		return err
+	var found []gbp.Resource
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &found, scanResource, `SELECT `+resourceColumns+` FROM mappy.resource r WHERE r.tenant_id = $1 AND r.kind = $2 AND r.resource_id = $3`, tenant, kind, id)
 	})
-	return r, ok, err
+	if err != nil || len(found) == 0 {
+		return r, false, err
+	}
+	return found[0], true, nil
 }

@@ -233,13 +233,8 @@ func (db *DB) SetKill(ctx context.Context, tenant authn.TenantID, k authn.KillSw
 
 // Kills lists the switches that are on for a tenant, those for everything included.
 func (db *DB) Kills(ctx context.Context, tenant authn.TenantID) (out []authn.KillSwitch, err error) {
-	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT kind, target, reason FROM mappy.kill_switch WHERE tenant_id IN ($1, 'system') ORDER BY kind, target`, tenant)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[authn.KillSwitch])
-		return err
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, pgx.RowToStructByPos[authn.KillSwitch], `SELECT kind, target, reason FROM mappy.kill_switch WHERE tenant_id IN ($1, 'system') ORDER BY kind, target`, tenant)
 	})
 	return out, err
 }

@@ -22,9 +22,6 @@ const (
 	patience = 2 * time.Second
 )
 
-// API is the Google API whose quota reading posts spends.
-const API = "mybusiness.v4"
-
 // Google, Store and Slots are what a Reader works with.
 type (
 	// Google lists posts.
@@ -105,7 +102,7 @@ func (r *Reader) recall(k key) (reading, bool) {
 }
 
 func (r *Reader) await(ctx context.Context, tenant authn.TenantID, loc gbp.Location) error {
-	a, err := r.slots.Reserve(ctx, slots.Request{API: API, Tenant: tenant, Location: loc.Name})
+	a, err := r.slots.Reserve(ctx, slots.Request{API: gbp.APIMyBusiness, Tenant: tenant, Location: loc.Name})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
@@ -239,7 +241,7 @@ func TestF147OneSlotPerScript(t *testing.T) {
 	run(err)
 	_, _, err = confirm.NewStore(c, time.Now).Find(ctx, p.TenantID, token)
 	run(err)
-	sl := slots.New(c, "my-project", slots.DefaultLimits())
+	sl := slots.New(c, "my-project", app.SlotLimits(config.Default()))
 	r := slots.Request{API: "v4", Tenant: p.TenantID, User: p.UserID, Location: "locations/{1}", Member: "m", Edit: true}
 	_, err = sl.Reserve(ctx, r)
 	run(err)

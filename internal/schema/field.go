@@ -70,8 +70,6 @@ type Field struct {
 	Unique bool
 	// Pattern is matched against the normalised string; it has to mean the same in Go and in ECMAScript.
 	Pattern *regexp.Regexp
-	// Format is a further "format" keyword of the JSON schema, for information only.
-	Format string
 	// Default is the JSON of what absence means. It is shown, and filled in by [Values.WithDefaults] only.
 	Default json.RawMessage
 	// SingleLine forbids newline and tab in a text.

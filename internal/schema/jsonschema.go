@@ -72,7 +72,6 @@ func (f *Field) stringSchema(s *jsonschema.Schema) {
 		s.Enum = append(s.Enum, w)
 	}
 	s.MinLength, s.MaxLength = bound(f.MinLength), bound(f.MaxLength)
-	s.Format = f.Format
 	switch f.Type {
 	case TypeDate:
 		s.Format = "date"

@@ -3,9 +3,6 @@ package schema_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +10,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestF089NoArguments(t *testing.T) {
 	t.Parallel()
@@ -47,19 +43,7 @@ func TestJSONSchemaGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	path := filepath.Join("testdata", "sample.schema.json")
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("schema differs from %s; got\n%s", path, got.Bytes())
-	}
+	golden.Compare(t, "testdata/sample.schema.json", got.String())
 }
 
 func TestF087SchemaHasPlainShape(t *testing.T) {

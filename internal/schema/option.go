@@ -32,9 +32,6 @@ func Items(least, most int) Option {
 	return func(f *Field) { f.MinItems, f.MaxItems = least, most }
 }
 
-// MinItems is the least number of elements.
-func MinItems(n int) Option { return func(f *Field) { f.MinItems = n } }
-
 // MaxItems is the greatest number of elements.
 func MaxItems(n int) Option { return func(f *Field) { f.MaxItems = n } }
 
@@ -47,9 +44,6 @@ func Pattern(expr string) Option {
 	re := regexp.MustCompile(expr)
 	return func(f *Field) { f.Pattern = re }
 }
-
-// Format adds a "format" keyword for information.
-func Format(word string) Option { return func(f *Field) { f.Format = word } }
 
 // Example is shown behind the description: the string itself, the digits, or JSON for objects and lists.
 func Example(v string) Option { return func(f *Field) { f.Example = v } }

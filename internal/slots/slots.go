@@ -26,8 +26,7 @@ var script string
 
 // Limits are Google's budgets as we use them.
 type Limits struct {
-	// RequestsPerMinute per API and project. Google grants 300; 297 leaves room for clocks that disagree (fact sheet of
-	// the limits page, 2026).
+	// RequestsPerMinute per API and project.
 	RequestsPerMinute int
 	// EditsPerWindow on one profile in any Window; Google's 10 per minute cannot be raised.
 	EditsPerWindow int
@@ -36,11 +35,6 @@ type Limits struct {
 	UserItems int
 	// Hold is how long a granted item counts when its worker dies: the longest call and what surrounds it.
 	Hold time.Duration
-}
-
-// DefaultLimits are Google's documented quotas with the contract's limit per user.
-func DefaultLimits() Limits {
-	return Limits{RequestsPerMinute: 297, EditsPerWindow: 10, Window: time.Minute, UserItems: 5, Hold: 40 * time.Second}
 }
 
 // Horizon is how far ahead a slot is reserved; Lead is how long before its turn an item is woken, so that the queue's

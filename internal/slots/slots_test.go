@@ -14,7 +14,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
@@ -51,7 +53,7 @@ func fresh(t *testing.T, l slots.Limits) bench {
 
 // limits are the product's with the given changes.
 func limits(change func(*slots.Limits)) slots.Limits {
-	l := slots.DefaultLimits()
+	l := app.SlotLimits(config.Default())
 	change(&l)
 	return l
 }
@@ -225,7 +227,7 @@ func TestF071GoogleNeverRefuses(t *testing.T) {
 // A batch of 100 moves its own tenant's tail: another tenant's single item goes next.
 func TestFairTurnsBetweenTenants(t *testing.T) {
 	t.Parallel()
-	b := setup(t, slots.DefaultLimits())
+	b := setup(t, app.SlotLimits(config.Default()))
 	var last time.Duration
 	for n := range 100 {
 		a := b.reserve(edit("big", "u", "a"+strconv.Itoa(n), "big"+strconv.Itoa(n)))
@@ -251,7 +253,7 @@ func TestFairTurnsBetweenTenants(t *testing.T) {
 // Nothing is reserved further ahead than the horizon, however many ask.
 func TestHorizon(t *testing.T) {
 	t.Parallel()
-	b := setup(t, slots.DefaultLimits())
+	b := setup(t, app.SlotLimits(config.Default()))
 	granted, requeued := 0, 0
 	for n := range 60 {
 		switch a := b.reserve(edit("t"+strconv.Itoa(n), "u", strconv.Itoa(n), strconv.Itoa(n))); a.Verdict {
@@ -406,7 +408,7 @@ func TestRedisAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = rdb.Close() }()
-	s := slots.New(rdb, "p", slots.DefaultLimits())
+	s := slots.New(rdb, "p", app.SlotLimits(config.Default()))
 	own.Stop()
 	if _, err := s.Reserve(t.Context(), edit("t", "u", "a", "1")); errs.CodeOf(err) != errs.Unavailable {
 		t.Errorf("got %v", err)
