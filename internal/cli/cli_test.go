@@ -82,34 +82,42 @@ func TestCommandsAndTheirJSON(t *testing.T) {
 	s.Finish(string(b.BatchID))
 
 	shapes := map[string]string{"apply": shape(t, apply)}
-	for name, args := range map[string][]string{
-		"token create":   {"token", "create", "--client", "agent", "--user", "taro"},
-		"token list":     {"token", "list"},
-		"location sync":  {"location", "sync"},
-		"location list":  {"location", "list"},
-		"batch list":     {"batch", "list", "--tenant", string(stack.Tenant)},
-		"batch show":     {"batch", "show", string(b.BatchID), "--tenant", string(stack.Tenant)},
-		"audit list":     {"audit", "list", "--limit", "1", "--event", "batch_finished", "--tenant", string(stack.Tenant)},
-		"audit verify":   {"audit", "verify"},
-		"kill on":        {"kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill"},
-		"kill status":    {"kill", "status"},
-		"kill off":       {"kill", "off", "--kind", "tool", "--target", "post.create"},
-		"migrate status": {"migrate", "status"},
-		"doctor":         {"doctor"},
+	switchOn := []string{"kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill"}
+	for _, c := range []struct {
+		name   string
+		args   []string
+		before []string // run before each print: what the command needs to find
+	}{
+		{name: "token create", args: []string{"token", "create", "--client", "agent", "--user", "taro"}},
+		{name: "token list", args: []string{"token", "list"}},
+		{name: "location sync", args: []string{"location", "sync"}},
+		{name: "location list", args: []string{"location", "list"}}, // what the sync brought
+		{name: "batch list", args: []string{"batch", "list", "--tenant", string(stack.Tenant)}},
+		{name: "batch show", args: []string{"batch", "show", string(b.BatchID), "--tenant", string(stack.Tenant)}},
+		{name: "audit list", args: []string{"audit", "list", "--limit", "1", "--event", "batch_finished", "--tenant", string(stack.Tenant)}},
+		{name: "audit verify", args: []string{"audit", "verify"}},
+		{name: "kill on", args: switchOn},
+		{name: "kill status", args: []string{"kill", "status"}, before: switchOn},
+		{name: "kill off", args: []string{"kill", "off", "--kind", "tool", "--target", "post.create"}, before: switchOn},
+		{name: "migrate status", args: []string{"migrate", "status"}},
+		{name: "doctor", args: []string{"doctor"}},
 	} {
-		if !slices.Contains(args, "--tenant") {
-			args = append(args, "--tenant", "bakery")
+		run := func(args ...string) string {
+			if !slices.Contains(args, "--tenant") {
+				args = append(slices.Clone(args), "--tenant", "bakery")
+			}
+			return x.must(args...)
 		}
-		if name == "kill status" || name == "kill off" {
-			x.must("kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill", "--tenant", "bakery")
+		if c.before != nil {
+			run(c.before...)
 		}
-		if text := x.must(args...); strings.TrimSpace(text) == "" {
-			t.Errorf("%s prints nothing for people", name)
+		if strings.TrimSpace(run(c.args...)) == "" {
+			t.Errorf("%s prints nothing for people", c.name)
 		}
-		if name == "kill status" || name == "kill off" {
-			x.must("kill", "on", "--kind", "tool", "--target", "post.create", "--reason", "drill", "--tenant", "bakery")
+		if c.before != nil {
+			run(c.before...)
 		}
-		shapes[name] = shape(t, x.must(append(args, "--output", "json")...))
+		shapes[c.name] = shape(t, run(append(slices.Clone(c.args), "--output", "json")...))
 	}
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
