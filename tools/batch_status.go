@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -38,6 +38,8 @@ type BatchView struct {
 	Items            []ItemView   `json:"items" jsonschema:"all items of this page, when asked for"`
 	NextPageToken    string       `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next items; absent on the last page"`
 	PollAfterSeconds *int         `json:"poll_after_seconds,omitempty" jsonschema:"seconds to wait before asking again; absent when final"`
+	OriginBatchID    batch.ID     `json:"origin_batch_id,omitempty" jsonschema:"batch that an undo or a retry is about"`
+	Undo             *Undo        `json:"undo,omitempty" jsonschema:"whether batch.undo can take it back; absent until final"`
 	Progress         float64      `json:"progress" jsonschema:"share of decided items, 0 to 1"`
 	CreatedAt        string       `json:"created_at" jsonschema:"RFC 3339"`
 	FinishedAt       string       `json:"finished_at,omitempty" jsonschema:"RFC 3339; absent until final"`
@@ -49,6 +51,8 @@ type ItemView struct {
 	ItemID        string            `json:"item_id" jsonschema:"ULID of the item"`
 	LocationID    gbp.LocationID    `json:"location_id" jsonschema:"the store"`
 	Target        Target            `json:"target" jsonschema:"what the item is about"`
+	Operation     string            `json:"operation" jsonschema:"the effect, such as post.delete in an undo"`
+	Already       bool              `json:"already,omitempty" jsonschema:"true when it was like this before and nothing was sent"`
 	State         batch.ItemState   `json:"state" jsonschema:"queued, processing, succeeded, failed, cancelled or unknown"`
 	Version       string            `json:"version,omitempty" jsonschema:"version of the result, for expected_version of a follow-up write"`
 	StateAfter    string            `json:"state_after,omitempty" jsonschema:"Google's answer, as JSON in a string"`
@@ -61,10 +65,16 @@ type ItemView struct {
 }
 
 // Target names what an item is about.
+// Undo says whether a batch can still be taken back.
+type Undo struct {
+	Possible bool   `json:"possible" jsonschema:"whether anything can be taken back"`
+	Until    string `json:"until" jsonschema:"RFC 3339 end of the undo window"`
+}
+
 type Target struct {
-	Kind  string `json:"kind" jsonschema:"post, review, media or location"`
-	ID    string `json:"id,omitempty" jsonschema:"our id, once there is one"`
-	Title string `json:"title" jsonschema:"name of the store"`
+	Kind  gbp.Kind `json:"kind" jsonschema:"post, review, media or location"`
+	ID    string   `json:"id,omitempty" jsonschema:"our id, once there is one"`
+	Title string   `json:"title" jsonschema:"name of the store"`
 }
 
 func batchStatus(s *Set) (Tool, error) {
@@ -106,7 +116,7 @@ func batchStatus(s *Set) (Tool, error) {
 func (s *Set) batch(ctx context.Context, p *authn.Principal, id batch.ID) (batch.Batch, error) {
 	b, ok, err := s.Store.Batch(ctx, p.TenantID, p.Grants, id)
 	if err == nil && !ok {
-		err = postgres.BatchNotFound(id)
+		err = admission.BatchNotFound(id)
 	}
 	return b, err
 }
@@ -168,7 +178,10 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	}
 	if !b.FinishedAt.IsZero() {
 		v.FinishedAt = stamp(b.FinishedAt)
+		until := b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays)
+		v.Undo = &Undo{Possible: c.Success > 0 && s.Now().Before(until), Until: stamp(until)}
 	}
+	v.OriginBatchID = b.Origin
 	if which == "none" {
 		return v, nil
 	}
@@ -203,9 +216,12 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 }
 
 func itemView(i batch.Item, l errs.Locale) ItemView {
-	kind, _, _ := strings.Cut(i.Operation, ".")
+	id := i.TargetID
+	if id == "" {
+		id = i.ResourceID
+	}
 	v := ItemView{
-		ItemID: string(i.ID), LocationID: i.Location, Target: Target{Kind: kind, ID: i.ResourceID, Title: i.Title}, State: i.State, Version: i.Version,
+		ItemID: string(i.ID), LocationID: i.Location, Target: Target{Kind: i.Kind, ID: id, Title: i.Title}, Operation: i.Operation, State: i.State, Version: i.Version, Already: i.Already,
 		StateAfter: string(i.After), Publication: i.Publication, ErrorCode: i.ErrorCode, Message: i.Error.In(l), RetryPossible: i.RetryPossible, Executed: i.Executed,
 	}
 	if i.Error != nil {

@@ -1,24 +1,15 @@
 package tools
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
-
-// Write is the answer of a write tool: a preview, or the accepted batch and, after wait_seconds, how it stands.
-type Write struct {
-	Preview  *admission.Preview  `json:"preview,omitempty" jsonschema:"what would happen; only with dry_run"`
-	Accepted *admission.Accepted `json:"accepted,omitempty" jsonschema:"the accepted write"`
-	Batch    *BatchView          `json:"batch,omitempty" jsonschema:"how the batch stands; only with wait_seconds"`
-}
 
 func postDescription(environment string) string {
 	return "Publishes a post on the public Google Business Profile of 1 to 100 stores (environment: " + environment + "), one new post per store. " +
@@ -79,8 +70,10 @@ func postCreateInput() schema.Object {
 // postChange is a post.create as admission sees it.
 type postChange struct{ gbp.PostCreate }
 
-// LocationIDs implements admission.Change.
-func (c postChange) LocationIDs() []gbp.LocationID { return c.PostCreate.LocationIDs }
+// References implements admission.Change.
+func (c postChange) References() admission.References {
+	return admission.References{Locations: c.LocationIDs}
+}
 
 // Headline implements admission.Change.
 func (c postChange) Headline() string {
@@ -94,8 +87,16 @@ func (c postChange) Headline() string {
 }
 
 // Plan implements admission.Change.
-func (c postChange) Plan(loc gbp.Location, now time.Time, l errs.Locale) (gbp.Rendered, []errs.Violation, []gbp.Warning) {
-	return gbp.RenderPost(c.For(loc.ID), loc, now, l)
+func (c postChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
+	r, violations, warnings := gbp.RenderPost(c.For(t.Location.ID), t.Location, now, l)
+	d := admission.Draft{Violations: violations, Warnings: warnings}
+	if violations == nil {
+		d.Items = []admission.Planned{{
+			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, At: "post", Payload: r.Payload, Fingerprint: r.Fingerprint, After: gbp.View(r.Payload),
+			SummaryLength: utf8.RuneCountInString(r.Post.Summary), SendBefore: r.SendBefore, Links: r.Links, Phones: r.Phones,
+		}}
+	}
+	return d
 }
 
 func parsePostCreate(input schema.Object) func(json.RawMessage, errs.Locale) (admission.Change, admission.Safety, []errs.Violation) {
@@ -104,20 +105,17 @@ func parsePostCreate(input schema.Object) func(json.RawMessage, errs.Locale) (ad
 			gbp.PostCreate
 			admission.Safety
 		}
-		values, violations := input.Decode(raw, l)
-		if len(violations) > 0 {
+		if violations := decode(input, raw, &args, l); len(violations) > 0 {
 			return nil, admission.Safety{}, violations
 		}
-		if err := values.Into(&args); err != nil {
-			return nil, admission.Safety{}, []errs.Violation{{Path: "$", Rule: "type", Message: err.Error()}}
-		}
 		change := args.Normalise()
-		violations = change.OverrideViolations(l)
-		if args.PageToken != "" && !args.DryRun {
-			violations = append(violations, errs.Violation{Path: "page_token", Rule: "not_allowed", Message: errs.T("page_token は dry_run: true のときだけ使えます。", "page_token goes with dry_run true only.").In(l)})
-		}
+		violations := append(change.OverrideViolations(l), pageTokenViolations(args.Safety, l)...)
 		return postChange{change}, args.Safety, violations
 	}
+}
+
+func askPostCreate(n int, stores, headline string) errs.Text {
+	return errs.Tf("%[1]d 店舗 (%[2]s) に次の内容を公開します。よろしいですか？\n「%[3]s」", "This will publish to %[1]d store(s) (%[2]s): \"%[3]s\". Go ahead?", n, stores, headline)
 }
 
 func postCreate(s *Set) (Tool, error) {
@@ -127,77 +125,11 @@ func postCreate(s *Set) (Tool, error) {
 		Description: postDescription(s.Environment), Input: input,
 	}
 	op := admission.Operation{
-		Name: t.Name, Scope: t.Scope, API: gbp.APIMyBusiness, Parse: parsePostCreate(input),
+		Name: t.Name, Scope: t.Scope, Parse: parsePostCreate(input), Ask: askPostCreate,
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"post id", "publication time"}},
 	}
 	var err error
 	t.Output, err = output[Write]()
 	t.run = s.write(op)
 	return t, err
-}
-
-// write runs a write tool: the admission chain, then, for an accepted write, the wait that was asked for.
-func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result, error) {
-	return func(ctx context.Context, call *Call) (Result, error) {
-		c := &admission.Call{Principal: call.Principal, RequestID: call.RequestID, Operation: op, Arguments: call.Arguments}
-		answer, err := s.Admission.Admit(ctx, c)
-		if err != nil {
-			return Result{}, err
-		}
-		if answer.Preview != nil {
-			return success(previewSentence(answer.Preview, call.Principal.Locale), Write{Preview: answer.Preview})
-		}
-		w := Write{Accepted: answer.Accepted}
-		if seconds := c.Safety().WaitSeconds; seconds > 0 {
-			w.Batch, err = s.wait(ctx, call, answer.Accepted.BatchID, seconds)
-			if err != nil { // accepted is accepted: the wait is only a convenience
-				s.Log.WarnContext(ctx, "wait ended early", "request_id", call.RequestID, "error", err)
-			}
-		}
-		return success(acceptedSentence(w, call.Principal.Locale), w, batchLink(string(answer.Accepted.BatchID)))
-	}
-}
-
-func previewSentence(p *admission.Preview, l errs.Locale) string {
-	lines := []string{errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", p.TargetCount).In(l)}
-	for _, v := range p.ValidationErrors {
-		lines = append(lines, fmt.Sprintf("- %s: %s", v.Path, v.Message))
-	}
-	if r := p.WouldRefuse; r != nil {
-		lines = append(lines, "would_execute: false, "+string(r.ErrorCode)+": "+r.Message)
-	}
-	if c := p.Confirmation; c.Required {
-		lines = append(lines, c.Question)
-		if c.ConfirmToken != "" {
-			lines = append(lines, "confirm_token: "+c.ConfirmToken)
-		}
-		if c.Note != "" {
-			lines = append(lines, c.Note)
-		}
-	}
-	for i, w := range p.ValidationWarnings {
-		if i == shownWarnings {
-			lines = append(lines, fmt.Sprintf("! … (%d)", len(p.ValidationWarnings)))
-			break
-		}
-		lines = append(lines, fmt.Sprintf("! %s (%d): %s %s", w.Code, w.LocationID, w.Message, w.Span))
-	}
-	return strings.Join(lines, "\n")
-}
-
-const shownWarnings = 10
-
-func acceptedSentence(w Write, l errs.Locale) string {
-	a := w.Accepted
-	t := errs.Tf("受け付けました。batch_id: %[1]s、対象 %[2]d 店舗、idempotency_key: %[3]s (%[4]s)。", "Accepted. batch_id: %[1]s, %[2]d store(s), idempotency_key: %[3]s (%[4]s).",
-		a.BatchID, a.TargetCount, a.Idempotency.Key, a.Idempotency.Outcome).In(l)
-	switch {
-	case w.Batch != nil:
-		t += "\n" + batchSentence(w.Batch, l)
-	case a.Current != nil:
-		t += "\n" + errs.Tf("再送と判断し、新たには実行していません。現在の状態: %s。", "This was a repeat; nothing new was executed. Status now: %s.", a.Current.Status).In(l)
-	default:
-		t += "\n" + a.Next
-	}
-	return t
 }

@@ -42,7 +42,7 @@ func postGet(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		live, at, err := s.Posts.Posts(ctx, call.Principal.TenantID, loc)
+		live, at, err := s.Live.Read(ctx, call.Principal.TenantID, loc, gbp.KindPost)
 		if err != nil {
 			return Result{}, err
 		}

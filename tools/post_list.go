@@ -100,7 +100,7 @@ func (s *Set) readPosts(ctx context.Context, call *Call, q postListQuery, stores
 	}
 	asOf := s.Now()
 	for _, l := range stores {
-		found, at, err := s.Posts.Posts(ctx, call.Principal.TenantID, l)
+		found, at, err := s.Live.Read(ctx, call.Principal.TenantID, l, gbp.KindPost)
 		if err != nil {
 			e := errs.From(err)
 			out.Unreadable = append(out.Unreadable, StoreNotice{LocationID: l.ID, ErrorCode: e.Code, Message: e.Message.In(call.Principal.Locale)})

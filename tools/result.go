@@ -80,6 +80,8 @@ func output[T any](opts ...schema.OutputOption) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The details depend on the code, and their schema in every tool would be most of the tool list.
+	fields.Properties["details"] = &jsonschema.Schema{Type: "object", Description: "what the code needs to be acted on, such as violations, confirm_token, not_found, batch_id or retry_after_seconds"}
 	return schema.Envelope(data, fields), nil
 }
 

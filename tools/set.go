@@ -23,9 +23,9 @@ type Deps struct {
 		Admit(ctx context.Context, c *admission.Call) (*admission.Answer, error)
 	}
 	Store Store
-	Posts interface {
-		// Posts reads a location's posts at Google, or what was read within the last minute.
-		Posts(ctx context.Context, tenant authn.TenantID, loc gbp.Location) (posts []gbp.Resource, asOf time.Time, err error)
+	Live  interface {
+		// Read gives a location's posts, reviews or media at Google, or what was read within the last minute.
+		Read(ctx context.Context, tenant authn.TenantID, loc gbp.Location, kind gbp.Kind) (things []gbp.Resource, asOf time.Time, err error)
 	}
 	Limiter admission.Limiter
 	// Environment names the deployment in every write description.
@@ -43,7 +43,7 @@ type Store interface {
 	admission.Recorder
 	ListLocations(ctx context.Context, tenant authn.TenantID, f postgres.LocationFilter) ([]gbp.Location, error)
 	Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) ([]gbp.Location, error)
-	Resource(ctx context.Context, tenant authn.TenantID, kind, id string) (gbp.Resource, bool, error)
+	Resource(ctx context.Context, tenant authn.TenantID, kind gbp.Kind, id string) (gbp.Resource, bool, error)
 	Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error)
 	Batches(ctx context.Context, tenant authn.TenantID, f postgres.BatchFilter) ([]batch.Batch, error)
 	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
@@ -66,7 +66,8 @@ func NewSet(d Deps) (*Set, error) {
 	s := &Set{Deps: d, byName: map[string]*Tool{}}
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
-		locationList, locationGet, postList, postGet, postCreate, batchStatus, batchList, batchCancel, limitsGet,
+		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
+		batchStatus, batchList, batchCancel, batchRetry, batchUndo, limitsGet,
 	} {
 		t, err := build(s)
 		if err != nil {

@@ -23,9 +23,19 @@ func (r *run) examine(ctx context.Context, x Executor, b Begun) (time.Duration, 
 		return wait, nil
 	}
 	r.Fault("worker.before_look")
+	switch x := x.(type) {
+	case Editor:
+		return r.examineEdit(ctx, x, b)
+	case Creator:
+		return r.examineCreate(ctx, x, b)
+	}
+	return 0, fmt.Errorf("executor of %q can neither find nor look", b.Item.Operation)
+}
+
+func (r *run) examineCreate(ctx context.Context, x Creator, b Begun) (time.Duration, error) {
 	effects, err := x.Find(ctx, r.tenant, b.Item, b.Attempt.StartedAt.Add(-r.Windows.Skew))
 	if err != nil {
-		return r.cannotLook(ctx, b, err)
+		return r.cannotLook(ctx, b, err, batch.AttemptUnknown)
 	}
 	effect, others, err := r.unclaimed(ctx, effects, b)
 	if err != nil {
@@ -43,14 +53,19 @@ func (r *run) examine(ctx context.Context, x Executor, b Begun) (time.Duration, 
 	if looks := b.Attempt.Looks + 1; looks < looksNeeded {
 		return r.Windows.Settle, r.Store.Postpone(ctx, r.tenant, b.Attempt.ID, r.Windows.Settle, looks, "read back: not there yet")
 	}
+	return r.finish(ctx, b, r.absent(b, looksNeeded))
+}
+
+// absent is what follows when reading back showed that a write had no effect: another attempt, or the end of the last one.
+func (r *run) absent(b Begun, looks int) Outcome {
 	o := Outcome{
 		Attempt: batch.AttemptAbsent, State: batch.ItemFailed, Code: errs.GBPUnavailable, Executed: errs.ExecutedNo, RetryPossible: true,
-		Error: &batch.ItemError{JA: absentText.JA, EN: absentText.EN}, GoogleCalls: 1 + looksNeeded, Note: "read back twice: absent",
+		Error: &batch.ItemError{JA: absentText.JA, EN: absentText.EN}, GoogleCalls: 1 + looks, Note: "read back: absent",
 	}
 	if b.Attempt.No < r.Attempts {
 		o = r.again(b, o, 0)
 	}
-	return r.finish(ctx, b, o)
+	return o
 }
 
 var absentText = errs.T("Google が応答しない状態が続きました。読み返して確認したところ、何も公開されていません。",
@@ -74,7 +89,7 @@ func (r *run) awaitRead(ctx context.Context) time.Duration {
 	return 0
 }
 
-func (r *run) cannotLook(ctx context.Context, b Begun, err error) (time.Duration, error) {
+func (r *run) cannotLook(ctx context.Context, b Begun, err error, give batch.AttemptState) (time.Duration, error) {
 	note := redact.Text(err.Error())
 	f, ok := errors.AsType[*gbpapi.Error](err)
 	if ok {
@@ -88,10 +103,10 @@ func (r *run) cannotLook(ctx context.Context, b Begun, err error) (time.Duration
 		return wait, r.Store.Postpone(ctx, r.tenant, b.Attempt.ID, wait, b.Attempt.Looks, "cannot read back: "+note)
 	}
 	return r.finish(ctx, b, Outcome{
-		Attempt: batch.AttemptUnknown, State: batch.ItemUnknown, Code: errs.GBPOutcomeUnknown, Executed: errs.ExecutedUnknown, GoogleCalls: 1, Note: note,
+		Attempt: give, State: batch.ItemUnknown, Code: errs.GBPOutcomeUnknown, Executed: errs.ExecutedUnknown, GoogleCalls: 1, Note: note,
 		Error: &batch.ItemError{
-			JA: "投稿された可能性がありますが、Google を読み返しても確認できませんでした。再送せず、プロフィールを確認してください。",
-			EN: "It may have been published, and reading Google back could not tell. Do not send it again; look at the profile.",
+			JA: "書き込まれた可能性がありますが、Google を読み返しても確認できませんでした。再送せず、プロフィールを確認してください。",
+			EN: "It may have been written, and reading Google back could not tell. Do not send it again; look at the profile.",
 		},
 	})
 }

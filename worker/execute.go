@@ -123,6 +123,7 @@ type run struct {
 	meta     []byte
 	slot     slots.Request
 	holds    bool
+	sight    Sight
 }
 
 // guarded is once with a panic as an error. River would store the panic's text as it is, and a NUL in it keeps the jobs that
@@ -143,19 +144,26 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x, ok := r.executors[p.Operation]
+	x, ok := r.executors[p.Item.Operation]
 	if !ok {
-		return 0, fmt.Errorf("no executor for %q", p.Operation)
+		return 0, fmt.Errorf("no executor for %q", p.Item.Operation)
 	}
-	r.slot = slots.Request{API: x.API(), Tenant: r.tenant, User: p.User, Location: p.Location, Member: string(r.item), Edit: true}
+	r.slot = slots.Request{API: x.API(), Tenant: r.tenant, User: p.User, Location: p.Item.LocationName, Member: string(r.item), Edit: true}
+	var t Turn
 	if p.WantsSlot {
 		if wait, err = r.awaitTurn(ctx, p); err != nil || wait > 0 {
 			return wait, err
 		}
 		defer r.release(ctx)
+		if e, ok := x.(Editor); ok {
+			if t, wait, err = r.look(ctx, e, p.Item); err != nil || wait > 0 {
+				return wait, err
+			}
+		}
 	}
+	t.Slot = r.holds
 	asked := r.Now()
-	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, r.holds, r.complete)
+	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, t, r.complete)
 	if err != nil {
 		return 0, err
 	}
@@ -184,7 +192,9 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 	effect, err := x.Send(ctx, r.tenant, b.Item)
 	r.Fault("worker.sent")
 	if err == nil {
-		return r.finish(ctx, b, effect.outcome(batch.AttemptSucceeded))
+		o := effect.outcome(batch.AttemptSucceeded)
+		o.AuditBefore = r.sight.AuditBefore
+		return r.finish(ctx, b, o)
 	}
 	failure, ok := errors.AsType[*gbpapi.Error](err)
 	if !ok {
@@ -195,13 +205,14 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return r.Windows.Settle, r.Store.Postpone(context.WithoutCancel(ctx), r.tenant, b.Attempt.ID, r.Windows.Settle, 0, note)
 	}
 	r.slowDown(ctx, failure)
-	return r.finish(ctx, b, r.verdict(b, failure))
+	return r.finish(ctx, b, r.verdict(x, b, failure))
 }
 
 // finish records an outcome, also while the process is being stopped: a call that was made must be recorded.
 func (r *run) finish(ctx context.Context, b Begun, o Outcome) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
+	o.Follow = r.Windows.followUp(o)
 	r.Fault("worker.before_finish")
 	if err := r.Store.Finish(ctx, r.tenant, b, o, r.complete); err != nil {
 		return 0, err
@@ -221,8 +232,13 @@ func (r *run) again(b Begun, o Outcome, asked time.Duration) Outcome {
 	o.State = ""
 	o.RetryIn = asked
 	if asked <= 0 {
-		limit := r.Backoff << min(b.Attempt.No-1, 6)
-		o.RetryIn = time.Duration(rand.Int64N(int64(limit) + 1)) //nolint:gosec // jitter needs no secrecy
+		o.RetryIn = r.backoff(b.Attempt.No)
 	}
 	return o
+}
+
+// backoff is exponential with full jitter; no counts from 1.
+func (r *run) backoff(no int) time.Duration {
+	limit := r.Backoff << min(no-1, 6)
+	return time.Duration(rand.Int64N(int64(limit) + 1)) //nolint:gosec // jitter needs no secrecy
 }

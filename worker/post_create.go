@@ -12,7 +12,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 )
 
 // PostCreate publishes one local post: one call, whose answer holds the new state.
@@ -31,7 +30,7 @@ func (PostCreate) API() string { return gbp.APIMyBusiness }
 
 // Send implements Executor: the stored bytes go out as they are.
 func (x PostCreate) Send(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
-	p, err := x.Google.CreateLocalPost(ctx, gbpapi.Ref{Tenant: tenant, Connection: i.Connection}, i.LocationName.V4(i.Account), i.Payload)
+	p, err := x.Google.CreateLocalPost(ctx, ref(tenant, i), i.LocationName.V4(i.Account), i.Payload)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -41,7 +40,7 @@ func (x PostCreate) Send(ctx context.Context, tenant authn.TenantID, i batch.Ite
 // Find implements Executor: posts of the location with the item's content. Google documents no order of the list, so all of
 // it is read.
 func (x PostCreate) Find(ctx context.Context, tenant authn.TenantID, i batch.Item, since time.Time) ([]Effect, error) {
-	all, err := x.Google.AllLocalPosts(ctx, gbpapi.Ref{Tenant: tenant, Connection: i.Connection}, i.LocationName.V4(i.Account), lookPages)
+	all, err := x.Google.AllLocalPosts(ctx, ref(tenant, i), i.LocationName.V4(i.Account), lookPages)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +68,6 @@ func postEffect(p gbp.RemotePost) Effect {
 		panic("worker: a struct of strings always marshals: " + err.Error())
 	}
 	return Effect{
-		Kind: "post", Name: string(p.Name), Version: p.Version(), Publication: batch.PublicationOf(p.State), After: p.Raw, AuditAfter: short,
+		Name: string(p.Name), Version: p.Version(), Publication: batch.PublicationOf(p.State), After: p.Raw, AuditAfter: short,
 	}
 }

@@ -17,8 +17,9 @@ type google struct {
 	list gbpapi.PostList
 	err  error
 	sent []byte
-	ref  gbpapi.Ref
-	at   string
+	worker.Posts
+	ref gbpapi.Ref
+	at  string
 }
 
 func (g *google) CreateLocalPost(_ context.Context, ref gbpapi.Ref, parent string, body []byte) (gbp.RemotePost, error) {
@@ -38,7 +39,7 @@ func TestPostCreateSendsTheStoredBytes(t *testing.T) {
 	if err != nil || string(g.sent) != string(i.Payload) || g.at != "accounts/1/locations/2" || g.ref != (gbpapi.Ref{Tenant: "komorebi", Connection: "google"}) {
 		t.Errorf("sent %s to %s for %+v, %v", g.sent, g.at, g.ref, err)
 	}
-	if e.Kind != "post" || e.Publication != batch.Live || e.Version == "" || string(e.After) != `{"name":"n"}` {
+	if e.Publication != batch.Live || e.Version == "" || string(e.After) != `{"name":"n"}` {
 		t.Errorf("%+v", e)
 	}
 }

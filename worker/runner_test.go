@@ -53,7 +53,7 @@ type rig struct {
 
 func newRig() *rig {
 	return &rig{
-		peek:  worker.Peek{Operation: "post.create", Connection: "google", Location: "locations/1", User: "hanako", WantsSlot: true},
+		peek:  worker.Peek{Item: batch.Item{Operation: "post.create", Connection: "google", LocationName: "locations/1"}, User: "hanako", WantsSlot: true},
 		begun: worker.Begun{Decision: batch.Decision{Step: batch.StepSend}, Attempt: batch.Attempt{ID: 1, No: 1, State: batch.AttemptOpen}},
 		now:   time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC),
 	}
@@ -70,13 +70,18 @@ func (r *rig) Peek(context.Context, authn.TenantID, batch.ItemID) (worker.Peek, 
 	return r.peek, nil
 }
 
-func (r *rig) Begin(_ context.Context, _ authn.TenantID, _ batch.ItemID, _ worker.Windows, slot bool, _ func(pgx.Tx) error) (worker.Begun, error) {
+func (r *rig) Begin(_ context.Context, _ authn.TenantID, _ batch.ItemID, _ worker.Windows, t worker.Turn, _ func(pgx.Tx) error) (worker.Begun, error) {
 	r.note("begin")
-	if r.begun.Decision.Step == batch.StepSend && !slot {
+	if r.begun.Decision.Step == batch.StepSend && !t.Slot {
 		return worker.Begun{Decision: batch.Decision{Step: batch.StepWait}}, nil
 	}
 	r.now = r.now.Add(r.stall)
 	return r.begun, r.beginErr
+}
+
+func (r *rig) Retreat(context.Context, authn.TenantID, batch.ItemID, time.Duration) error {
+	r.note("retreat")
+	return nil
 }
 
 func (r *rig) Finish(ctx context.Context, _ authn.TenantID, _ worker.Begun, o worker.Outcome, _ func(pgx.Tx) error) error {
@@ -132,7 +137,7 @@ func (r *rig) API() string       { return gbp.APIMyBusiness }
 
 func (r *rig) Send(context.Context, authn.TenantID, batch.Item) (worker.Effect, error) {
 	r.note("send")
-	return worker.Effect{Kind: "post", Name: "accounts/1/locations/1/localPosts/1", Publication: batch.Live}, r.sendErr
+	return worker.Effect{Name: "accounts/1/locations/1/localPosts/1", Publication: batch.Live}, r.sendErr
 }
 
 func (r *rig) Find(context.Context, authn.TenantID, batch.Item, time.Time) ([]worker.Effect, error) {
@@ -336,7 +341,7 @@ func examined(no, looks int, started time.Duration) *rig {
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	effect := func(name string) worker.Effect {
-		return worker.Effect{Kind: "post", Name: name, Publication: batch.Live}
+		return worker.Effect{Name: name, Publication: batch.Live}
 	}
 	t.Run("absent once is not absent", func(t *testing.T) {
 		t.Parallel()
@@ -387,7 +392,7 @@ func TestExamine(t *testing.T) {
 	t.Run("a rejected post is found as rejected", func(t *testing.T) {
 		t.Parallel()
 		r := examined(1, 0, time.Minute)
-		r.effects = []worker.Effect{{Kind: "post", Name: "x", Publication: batch.Rejected}}
+		r.effects = []worker.Effect{{Name: "x", Publication: batch.Rejected}}
 		if _, err := r.work(t.Context()); err != nil || r.finished[0].State != batch.ItemFailed || r.finished[0].Code != errs.GBPContentRejected || r.finished[0].Executed != errs.ExecutedYes {
 			t.Errorf("%v, %+v", err, r.finished)
 		}
@@ -493,7 +498,7 @@ func TestErrorsAreMadeSafe(t *testing.T) {
 func TestUnknownOperation(t *testing.T) {
 	t.Parallel()
 	r := newRig()
-	r.peek.Operation = "post.burn"
+	r.peek.Item.Operation = "post.burn"
 	if _, err := r.work(t.Context()); err == nil || !strings.Contains(err.Error(), "post.burn") {
 		t.Errorf("got %v", err)
 	}

@@ -32,6 +32,8 @@ type Windows struct {
 	GiveUp time.Duration
 	// Skew is how far Google's clock may be behind ours.
 	Skew time.Duration
+	// Follow is how long after its acceptance a write is asked about for the first time; each further time it doubles.
+	Follow time.Duration
 }
 
 // Store is what a worker needs of PostgreSQL. complete, where given, runs in the same transaction and completes the job.
@@ -40,7 +42,9 @@ type Store interface {
 	Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (Peek, error)
 	// Begin decides under the item's lock what to do, and does what needs no call: opens an attempt, or ends the item. Without
 	// a slot it opens none and asks the runner to come back.
-	Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w Windows, slot bool, complete func(pgx.Tx) error) (Begun, error)
+	Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w Windows, t Turn, complete func(pgx.Tx) error) (Begun, error)
+	// Retreat puts an item off whose target could not be read, and counts that.
+	Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration) error
 	// Finish closes the attempt and records the outcome. ErrFenced when another runner was faster.
 	Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error
 	// Postpone keeps an attempt open and examines it later. ErrFenced when it is closed.
@@ -49,15 +53,23 @@ type Store interface {
 	Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) ([]string, error)
 }
 
-// Peek is an item as far as asking for a slot needs it.
+// Peek is an item as it stands before its turn, read without a lock.
 type Peek struct {
-	Operation  string
-	Connection string
-	Location   gbp.LocationName
-	User       authn.UserID
+	Item batch.Item
+	User authn.UserID
 	// WantsSlot is false when the item needs no write slot now: it is decided, will end unsent, has an attempt to examine, or
-	// waits for a retry or for an older item with its content.
+	// waits for a retry or for an older item with its content or target.
 	WantsSlot bool
+}
+
+// Turn is what a runner brings to Begin.
+type Turn struct {
+	// Slot is true while the runner holds a write slot.
+	Slot bool
+	// Before is the target of an edit as it was read in this turn.
+	Before json.RawMessage
+	// End, where set, is how the item ends instead of being sent: its target has shown that there is nothing to send.
+	End *Outcome
 }
 
 // Begun is what Begin decided, with what it read.
@@ -81,13 +93,40 @@ type Outcome struct {
 	Publication   batch.Publication
 	Version       string
 	After         json.RawMessage
-	// AuditAfter is After cut down for the audit.
-	AuditAfter   json.RawMessage
-	ResourceKind string
+	// AuditBefore and AuditAfter are cut down for the audit.
+	AuditBefore json.RawMessage
+	AuditAfter  json.RawMessage
+	// ResourceName is Google's name of what was made, changed or deleted.
 	ResourceName string
+	// Mirror is the store's data after an edit of it; nil for other kinds.
+	Mirror *gbp.Location
+	// Already is true when there was nothing left to do.
+	Already bool
+	// Follow is when Google is asked what became of it; 0 is never.
+	Follow       time.Duration
 	GoogleCalls  int
 	GoogleStatus int
 	Note         string
 	// StopsBatch ends all items of the batch that have not started with the same code: the fault is ours or the grant's, not the store's.
 	StopsBatch bool
+}
+
+// FollowIn is Follow as a nullable interval.
+func (o Outcome) FollowIn() *time.Duration {
+	if o.Follow <= 0 {
+		return nil
+	}
+	return &o.Follow
+}
+
+// Unsent is how an item ends that was decided without a call.
+func Unsent(d batch.Decision) Outcome {
+	o := Outcome{State: d.State, Code: d.Code, RetryPossible: batch.RetryPossible(d.Code), Executed: errs.ExecutedNo}
+	if d.State == batch.ItemSucceeded { // it was done before
+		o.Already, o.Executed, o.Publication = true, errs.ExecutedYes, batch.Deleted
+		return o
+	}
+	text := batch.EndText(d.Code)
+	o.Error = &batch.ItemError{JA: text.JA, EN: text.EN}
+	return o
 }

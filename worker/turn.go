@@ -95,13 +95,13 @@ const tokenAway = 5 * time.Second
 // warmToken has a usable access token before anything is spent. A dead grant is no matter of waiting: the item goes on and
 // finds its connection dead. Trouble with the token endpoint is: nothing is sent, and no attempt is spent.
 func (r *run) warmToken(ctx context.Context, p Peek) (time.Duration, error) {
-	_, err := r.Tokens.Token(ctx, r.tenant, p.Connection)
+	_, err := r.Tokens.Token(ctx, r.tenant, p.Item.Connection)
 	e, ok := errors.AsType[*gtoken.Error](err)
 	switch {
 	case err == nil, ok && e.Class == gtoken.NeedsReconnect:
 		return 0, nil
 	case ok:
-		r.Log.WarnContext(ctx, "no access token", "tenant", r.tenant, "connection", p.Connection, "class", string(e.Class), "reason", e.Reason)
+		r.Log.WarnContext(ctx, "no access token", "tenant", r.tenant, "connection", p.Item.Connection, "class", string(e.Class), "reason", e.Reason)
 		return tokenAway, nil
 	}
 	return 0, err

@@ -9,23 +9,25 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 )
 
-// verdict turns a failure that certainly had no effect into the item's fate.
-func (r *run) verdict(b Begun, f *gbpapi.Error) Outcome {
+// refused is the end of an item by a failure that certainly had no effect.
+func refused(f *gbpapi.Error) Outcome {
 	text := faultText(f)
-	o := Outcome{
+	return Outcome{
 		Attempt: batch.AttemptRefused, State: batch.ItemFailed, Code: f.Code, Executed: errs.ExecutedNo, RetryPossible: batch.RetryPossible(f.Code),
 		Error: &batch.ItemError{JA: text.JA, EN: text.EN, Google: &f.Fault}, GoogleCalls: 1, GoogleStatus: f.Fault.HTTPStatus, Note: f.Error(),
+		StopsBatch: f.Class == gbpapi.Dead || f.Class == gbpapi.Operator,
 	}
-	switch f.Class {
-	case gbpapi.NotSent, gbpapi.Throttled:
-		if b.Attempt.No < r.Attempts {
-			return r.again(b, o, f.RetryAfter)
-		}
-	case gbpapi.Dead, gbpapi.Operator:
-		o.StopsBatch = true
-	default:
+}
+
+// verdict turns a failure that certainly had no effect into the item's fate. A target that Google does not know after all is
+// looked at again: single answers of that kind are wrong now and then.
+func (r *run) verdict(x Executor, b Begun, f *gbpapi.Error) Outcome {
+	_, edits := x.(Editor)
+	passing := f.Class == gbpapi.NotSent || f.Class == gbpapi.Throttled || edits && f.Code == errs.GBPNotFound
+	if passing && b.Attempt.No < r.Attempts {
+		return r.again(b, refused(f), f.RetryAfter)
 	}
-	return o
+	return refused(f)
 }
 
 // pauseDefault is how long a bucket rests after a 429 that named no time; pauseMax bounds what a strange answer can ask for.

@@ -25,32 +25,6 @@ import (
 // Deadline is how long an admission may take, dependencies that hang included.
 const Deadline = 2 * time.Second
 
-// Operation is a write tool as admission sees it.
-type Operation struct {
-	// Name is the tool's dotted name, "post.create".
-	Name string
-	// Scope is what a token needs.
-	Scope string
-	// Parse reads the arguments into a typed change and the safety arguments. All violations are reported together.
-	Parse func(arguments json.RawMessage, l errs.Locale) (Change, Safety, []errs.Violation)
-	// API is the Google API whose quota the operation spends.
-	API string
-	// Reversible says what an undo can bring back.
-	Reversible Reversible
-}
-
-// Change is what a write wants, typed and in canonical form.
-type Change interface {
-	// Canonical are the bytes that are hashed, bound and stored.
-	Canonical() []byte
-	// LocationIDs are the targets, each once.
-	LocationIDs() []gbp.LocationID
-	// Plan gives what would be sent for one store.
-	Plan(loc gbp.Location, now time.Time, l errs.Locale) (gbp.Rendered, []errs.Violation, []gbp.Warning)
-	// Headline is the text that a person is asked about, before rendering.
-	Headline() string
-}
-
 // Safety are the arguments that every write tool has.
 type Safety struct {
 	DryRun         bool            `json:"dry_run"`
@@ -69,6 +43,11 @@ type Store interface {
 	// Targets gives the tenant's locations among ids, leaving out what does not exist, and those of the tenant's connections
 	// that need a person to reconnect.
 	Targets(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) (found []gbp.Location, dead []string, err error)
+	// Resources gives our last readings of posts, reviews and media by our ids, leaving out what does not exist.
+	Resources(ctx context.Context, tenant authn.TenantID, ids []string) ([]gbp.Resource, error)
+	// Prior gives an earlier batch with all its items; ok is false for an absent one and for one that the grants hide. An item
+	// is Continued when one of the tool "by" is about it.
+	Prior(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID, by string) (b batch.Batch, items []Prior, ok bool, err error)
 	// Recent says what was lately written to each of the places.
 	Recent(ctx context.Context, tenant authn.TenantID, places []Place) (map[gbp.LocationID]Recent, error)
 	// OwnContacts gives the domains and phone numbers that the tenant's own profiles show.
@@ -196,9 +175,11 @@ type Call struct {
 	canonical   []byte
 	inputHash   []byte
 	key         idempotency.Key
-	locations   []gbp.Location
-	dead        []string // connections of the tenant that have to be reconnected
-	plan        []gbp.Rendered
+	targets     []Target
+	locations   []gbp.Location // the targets' stores, each once
+	origin      batch.Batch    // the earlier batch that is continued
+	dead        []string       // connections of the tenant that have to be reconnected
+	plan        []Planned
 	warnings    []gbp.Warning
 	digest      []byte
 	reason      string // why a confirmation is needed; "" when it is not

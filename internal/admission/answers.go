@@ -1,6 +1,9 @@
 package admission
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -19,13 +22,14 @@ type Accepted struct {
 	Status                     batch.Status      `json:"status" jsonschema:"status when the write was accepted"`
 	Operation                  string            `json:"operation" jsonschema:"what is done, such as post.create"`
 	Environment                string            `json:"environment" jsonschema:"which deployment this is: production, staging or simulator"`
-	TargetCount                int               `json:"target_count" jsonschema:"number of stores, 1 to 100"`
+	TargetCount                int               `json:"target_count" jsonschema:"number of targets, 1 to 100"`
 	PollAfterSeconds           *int              `json:"poll_after_seconds,omitempty" jsonschema:"seconds to wait before the first batch.status"`
 	EstimatedCompletionSeconds int               `json:"estimated_completion_seconds" jsonschema:"estimate in seconds from the live state of Google's quota and our queue"`
 	Idempotency                IdempotencyInfo   `json:"idempotency" jsonschema:"the key of this write and what became of it"`
 	Warnings                   []gbp.Warning     `json:"warnings" jsonschema:"what a person should know; nothing was refused for it"`
 	Limits                     []ratelimit.State `json:"limits" jsonschema:"what is left of each limit after this call"`
 	Next                       string            `json:"next" jsonschema:"what to do next"`
+	Already                    bool              `json:"already,omitempty" jsonschema:"true when all of it was done before and nothing will be sent"`
 	Current                    *Current          `json:"current,omitempty" jsonschema:"in a replay: how the batch stands now"`
 }
 
@@ -48,7 +52,7 @@ type Preview struct {
 	Operation                  string             `json:"operation" jsonschema:"what would be done, such as post.create"`
 	Environment                string             `json:"environment" jsonschema:"which deployment this is: production, staging or simulator"`
 	AsOf                       string             `json:"as_of" jsonschema:"RFC 3339 time of the oldest store data that this preview used"`
-	TargetCount                int                `json:"target_count" jsonschema:"number of stores, 1 to 100"`
+	TargetCount                int                `json:"target_count" jsonschema:"number of targets, 1 to 100"`
 	TargetLocations            []errs.LocationRef `json:"target_locations" jsonschema:"the stores, each once"`
 	Changes                    []ChangeGroup      `json:"changes" jsonschema:"what would be sent, stores with identical content grouped"`
 	NextPageToken              string             `json:"next_page_token,omitempty" jsonschema:"send as page_token with dry_run true for the rest of changes"`
@@ -62,12 +66,30 @@ type Preview struct {
 	PreviewDigest              string             `json:"preview_digest" jsonschema:"sha256 of exactly what would be sent"`
 }
 
-// ChangeGroup is one rendered content with the stores that get it.
+// ChangeGroup is one change with the targets that get exactly it.
 type ChangeGroup struct {
-	LocationIDs []int64       `json:"location_ids" jsonschema:"stores that get exactly this content"`
-	After       gbp.LocalPost `json:"after" jsonschema:"what would be sent to Google; before is nothing, as it is new"`
-	// SummaryLength is in the unit that the validator compares: characters.
-	SummaryLength int `json:"summary_length" jsonschema:"length of the rendered summary in characters (the limit is 1500)"`
+	Operation   string   `json:"operation,omitempty" jsonschema:"the effect, where it is not the tool's own"`
+	LocationIDs []int64  `json:"location_ids" jsonschema:"stores that get exactly this"`
+	TargetIDs   []string `json:"target_ids,omitempty" jsonschema:"posts, reviews or media that it changes"`
+	Before      gbp.View `json:"before,omitempty" jsonschema:"what is there now; absent for something new"`
+	After       gbp.View `json:"after,omitempty" jsonschema:"what will be there; absent after a delete"`
+	// Sent is absent where After is it.
+	Sent       gbp.View `json:"sent,omitempty" jsonschema:"the body as it goes to Google, where after is in other words"`
+	UpdateMask []string `json:"update_mask,omitempty" jsonschema:"the fields that Google replaces"`
+	// Each length is in the unit that the validator compares.
+	SummaryLength int  `json:"summary_length,omitempty" jsonschema:"length of the rendered summary in characters (the limit is 1500)"`
+	CommentBytes  int  `json:"comment_bytes,omitempty" jsonschema:"length of the reply in bytes (the limit is 4096)"`
+	Already       bool `json:"already,omitempty" jsonschema:"true when this is done and nothing will be sent"`
+}
+
+func (g ChangeGroup) same(o ChangeGroup) bool {
+	return g.Operation == o.Operation && g.Already == o.Already && bytes.Equal(g.Before, o.Before) && bytes.Equal(g.After, o.After) && bytes.Equal(g.Sent, o.Sent) &&
+		slices.Equal(g.UpdateMask, o.UpdateMask)
+}
+
+// size is about how many bytes the group takes in an answer.
+func (g ChangeGroup) size() int {
+	return len(g.Before) + len(g.After) + len(g.Sent) + 8*len(g.LocationIDs) + 30*len(g.TargetIDs)
 }
 
 // WouldRefuse is a refusal that a preview foresees.
@@ -86,7 +108,7 @@ type Reversible struct {
 // Confirmation says whether a person has to agree.
 type Confirmation struct {
 	Required     bool   `json:"required" jsonschema:"whether the real call needs a confirm_token"`
-	Reason       string `json:"reason,omitempty" jsonschema:"why: target_count, unknown_link, irreversible or tenant_policy"`
+	Reason       string `json:"reason,omitempty" jsonschema:"why: target_count, replaces_reply, sensitive_field, media_bytes, unknown_link, irreversible or tenant_policy"`
 	ConfirmToken string `json:"confirm_token,omitempty" jsonschema:"send it with the same arguments after the person agreed"`
 	ExpiresIn    int    `json:"expires_in,omitempty" jsonschema:"seconds until the token expires"`
 	Note         string `json:"note,omitempty" jsonschema:"why there is no token, when one is needed"`

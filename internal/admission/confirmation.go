@@ -66,7 +66,16 @@ func (a *Admission) issue(ctx context.Context, c *Call) (string, error) {
 func bound(c *Call) map[int64]map[string]string {
 	out := make(map[int64]map[string]string, len(c.plan))
 	for _, r := range c.plan {
-		out[int64(r.Location.ID)] = map[string]string{"title": digest([]byte(r.Location.Profile.Title)), "content": digest(r.Payload)}
+		id := int64(r.Location.ID)
+		if out[id] == nil {
+			out[id] = map[string]string{"title": digest([]byte(r.Location.Profile.Title))}
+		}
+		of := ""
+		if r.TargetID != "" {
+			of = " of " + r.TargetID
+			out[id]["version"+of] = r.Expected
+		}
+		out[id]["content"+of] += digest(r.Payload)
 	}
 	return out
 }
@@ -139,11 +148,8 @@ func changedTargets(then, now map[int64]map[string]string) []errs.ChangedTarget 
 
 // question is what the person is asked, in the tenant's language, written from current data.
 func (a *Admission) question(c *Call) string {
-	n := len(c.plan)
-	head := audit.Head(c.change.Headline())
-	t := errs.Tf("%[1]d 店舗 (%[2]s) に次の内容を公開します。よろしいですか？\n「%[3]s」\n環境: %[4]s",
-		"This will publish to %[1]d store(s) (%[2]s): \"%[3]s\". Go ahead? (environment: %[4]s)", n, names(c), head, a.Environment)
-	return t.In(c.Principal.Locale)
+	ask := c.Operation.Ask(len(c.plan), names(c), audit.Head(c.change.Headline()))
+	return ask.In(c.Principal.Locale) + "\n" + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
 }
 
 // shownNames is how many stores a question names before it only counts.

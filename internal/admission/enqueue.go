@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
@@ -65,9 +66,10 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 	items := make([]batch.Item, len(c.plan))
 	for i, r := range c.plan {
 		items[i] = batch.Item{
-			ID: batch.ItemID(a.NewID()), Batch: id, Ordinal: i, Operation: c.Operation.Name, Location: r.Location.ID, Connection: r.Location.ConnectionID,
-			Account: r.Location.Account, LocationName: r.Location.Name, Title: r.Location.Profile.Title, State: batch.ItemQueued,
-			Payload: r.Payload, Fingerprint: r.Fingerprint,
+			ID: batch.ItemID(a.NewID()), Batch: id, Ordinal: i, Operation: r.Operation, Location: r.Location.ID, Connection: r.Location.ConnectionID,
+			Account: r.Location.Account, LocationName: r.Location.Name, Title: r.Location.Profile.Title, Kind: r.Kind, State: batch.ItemQueued,
+			TargetName: r.TargetName, TargetID: r.TargetID, Expected: r.Expected, Payload: r.Payload, Mask: r.Mask, Fingerprint: r.Fingerprint,
+			Origin: r.Origin, Already: r.Already,
 		}
 		if !r.SendBefore.IsZero() {
 			within = min(within, r.SendBefore.Sub(c.now))
@@ -78,7 +80,8 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 		PollAfterSeconds: batch.PollAfterSeconds(batch.Queued, len(items)), EstimatedCompletionSeconds: a.estimate(ctx, c),
 		Idempotency: IdempotencyInfo{Key: c.key.Value, Source: string(c.key.Source), Outcome: Executed},
 		Warnings:    warningsOf(c), Limits: c.states,
-		Next: errs.Tf("batch.status を batch_id %s で呼び、poll_after_seconds 秒ごとに結果を確認してください。", "Call batch.status with batch_id %s after poll_after_seconds.", id).In(p.Locale),
+		Already: !slices.ContainsFunc(items, func(i batch.Item) bool { return !i.Already }),
+		Next:    errs.Tf("batch.status を batch_id %s で呼び、poll_after_seconds 秒ごとに結果を確認してください。", "Call batch.status with batch_id %s after poll_after_seconds.", id).In(p.Locale),
 	}
 	response, err := json.Marshal(first)
 	if err != nil {
@@ -94,7 +97,7 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 			Tenant: p.TenantID, ID: id, Operation: c.Operation.Name, Status: batch.Queued, Environment: a.Environment, Client: p.ClientID, User: p.UserID,
 			Token: p.TokenID, RequestID: c.RequestID, Assurance: c.assurance, PolicyVersion: p.Policy.Version, Locale: p.Locale,
 			OnFailure: c.safety.OnFailure, Canonical: c.canonical, InputHash: c.inputHash, PreviewDigest: c.digest, ConfirmTokenHash: c.tokenHash,
-			Counts: batch.Counts{Target: len(items)},
+			Origin: c.origin.ID, Counts: batch.Counts{Target: len(items)},
 		},
 	}
 	return s, first, nil

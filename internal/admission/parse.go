@@ -24,7 +24,7 @@ func (a *Admission) parse(_ context.Context, c *Call) error {
 	if safety.OnFailure == "" {
 		safety.OnFailure = batch.OnFailureContinue
 	}
-	if n := len(change.LocationIDs()); n > c.Principal.Policy.MaxTargets {
+	if n := change.References().size(); n > c.Principal.Policy.MaxTargets {
 		return tooMany(n, c.Principal.Policy.MaxTargets)
 	}
 	c.change, c.safety, c.canonical = change, safety, change.Canonical()
@@ -52,7 +52,8 @@ func Invalid(v []errs.Violation) error {
 
 // TargetsError turns the decoder's word on too many targets into TOO_MANY_TARGETS.
 func TargetsError(v []errs.Violation, limit int) error {
-	if slices.ContainsFunc(v, func(x errs.Violation) bool { return x.Rule == "max_items" && x.Path == "location_ids" }) {
+	targets := []string{"location_ids", "post_ids", "posts", "media_ids", "updates"}
+	if slices.ContainsFunc(v, func(x errs.Violation) bool { return x.Rule == "max_items" && slices.Contains(targets, x.Path) }) {
 		return errs.New(errs.TooManyTargets, errs.Tf("1 回に指定できる対象は %d 件までです。", "One batch takes at most %d targets.", limit)).
 			With(errs.Details{Limit: limit, Violations: v})
 	}

@@ -1,14 +1,12 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"math"
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -35,9 +33,9 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 	}
 	p := &Preview{
 		WouldExecute: refusal == nil, Operation: c.Operation.Name, Environment: a.Environment, AsOf: gbp.OldestSync(c.locations, c.now).UTC().Format(time.RFC3339),
-		TargetCount: len(c.locations), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
+		TargetCount: c.count(), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
 		ValidationErrors: append([]errs.Violation{}, c.violations...), ValidationWarnings: warningsOf(c), WouldRefuse: refusal,
-		EstimatedGBPAPICalls: len(c.plan), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: c.Operation.Reversible,
+		EstimatedGBPAPICalls: calls(c), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: c.Operation.Reversible,
 		Confirmation: Confirmation{Required: c.reason != "", Reason: c.reason}, PreviewDigest: "sha256:" + hex.EncodeToString(c.digest),
 	}
 	if c.reason != "" && c.refusal == nil {
@@ -83,21 +81,35 @@ func (a *Admission) spendPreview(ctx context.Context, c *Call) error {
 	return err
 }
 
-// group puts stores with identical content together and cuts the list to a page. The page token is the index of the first
+func calls(c *Call) (n int) {
+	for _, r := range c.plan {
+		if !r.Already {
+			n += EffectOf(r.Operation).Calls
+		}
+	}
+	return n
+}
+
+// group puts targets with identical changes together and cuts the list to a page. The page token is the index of the first
 // group of the page.
 func group(c *Call) (out []ChangeGroup, next string, err error) {
 	var groups []ChangeGroup
-	var payloads [][]byte
 	for _, r := range c.plan {
-		at := slices.IndexFunc(payloads, func(p []byte) bool { return bytes.Equal(p, r.Payload) })
+		g := ChangeGroup{Before: r.Before, After: r.After, Sent: r.Sent, UpdateMask: r.Mask, SummaryLength: r.SummaryLength, CommentBytes: r.CommentBytes, Already: r.Already}
+		if r.Operation != c.Operation.Name {
+			g.Operation = r.Operation
+		}
+		at := slices.IndexFunc(groups, g.same)
 		if at < 0 {
-			groups = append(groups, ChangeGroup{After: r.Post, SummaryLength: utf8.RuneCountInString(r.Post.Summary)})
-			payloads = append(payloads, r.Payload)
+			groups = append(groups, g)
 			at = len(groups) - 1
 		}
 		groups[at].LocationIDs = append(groups[at].LocationIDs, int64(r.Location.ID))
+		if r.TargetID != "" {
+			groups[at].TargetIDs = append(groups[at].TargetIDs, r.TargetID)
+		}
 	}
-	if groups == nil { // every store breaks a rule
+	if groups == nil { // every target breaks a rule
 		return []ChangeGroup{}, "", nil
 	}
 	from := 0
@@ -108,7 +120,7 @@ func group(c *Call) (out []ChangeGroup, next string, err error) {
 	}
 	size := 0
 	for i := from; i < len(groups); i++ {
-		size += len(payloads[i]) + 8*len(groups[i].LocationIDs)
+		size += groups[i].size()
 		if size > previewBytes && i > from {
 			return groups[from:i], strconv.Itoa(i), nil
 		}
@@ -118,9 +130,13 @@ func group(c *Call) (out []ChangeGroup, next string, err error) {
 
 // estimate is when the last item would be done. Without Redis it falls back to one item after another at Google's pace.
 func (a *Admission) estimate(ctx context.Context, c *Call) int {
-	d, err := a.Slots.Estimate(ctx, c.Operation.API, c.Principal.TenantID, len(c.plan))
+	n := calls(c)
+	if n == 0 {
+		return 0
+	}
+	d, err := a.Slots.Estimate(ctx, EffectOf(c.plan[0].Operation).API, c.Principal.TenantID, n)
 	if err != nil {
-		d = time.Duration(len(c.plan)) * 250 * time.Millisecond
+		d = time.Duration(n) * 250 * time.Millisecond
 	}
 	return int(math.Ceil(d.Seconds()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 )
 
@@ -85,8 +86,8 @@ func (a *Admission) event(c *Call, kind audit.Kind) audit.Event {
 		e.KeyHash, e.KeySource = hex.EncodeToString(c.key.Hash()), string(c.key.Source)
 	}
 	if c.change != nil {
-		e.Details.TargetCount, e.Details.PostSummary = len(c.change.LocationIDs()), audit.Head(c.change.Headline())
-		for _, id := range c.change.LocationIDs() {
+		e.Details.TargetCount, e.Details.PostSummary = c.count(), audit.Head(c.change.Headline())
+		for _, id := range c.locationIDs() {
 			e.Details.TargetLocations = append(e.Details.TargetLocations, int64(id))
 		}
 		if len(e.Details.TargetLocations) == 1 {
@@ -101,4 +102,24 @@ func (a *Admission) event(c *Call, kind audit.Kind) audit.Event {
 		}
 	}
 	return e
+}
+
+// count is how many targets the call has, as far as it got.
+func (c *Call) count() int {
+	if len(c.plan) > 0 {
+		return len(c.plan)
+	}
+	return c.change.References().size()
+}
+
+// locationIDs are the stores that the call is about, as far as it got.
+func (c *Call) locationIDs() []gbp.LocationID {
+	if c.locations == nil {
+		return c.change.References().Locations
+	}
+	out := make([]gbp.LocationID, len(c.locations))
+	for i, l := range c.locations {
+		out[i] = l.ID
+	}
+	return out
 }

@@ -9,14 +9,27 @@ import (
 
 // scope asks whether this caller may use this tool at all, now.
 func (a *Admission) scope(_ context.Context, c *Call) error {
-	if !c.Principal.HasScope(c.Operation.Scope) {
-		return MissingScope(c.Operation.Scope)
+	if s := c.Operation.Scope; s != "" && !c.Principal.HasScope(s) {
+		return MissingScope(s)
 	}
 	if a.ReadOnly {
 		return ReadOnly()
 	}
 	if k, on := c.Principal.Killed(c.Operation.Name); on {
 		return Killed(k)
+	}
+	return nil
+}
+
+// effects asks the same of what the call turned out to do: undoing a create is a delete and needs the scope of one.
+func effects(c *Call) error {
+	for _, r := range c.plan {
+		if s := EffectOf(r.Operation).Scope; !c.Principal.HasScope(s) {
+			return MissingScope(s)
+		}
+		if k, on := c.Principal.Killed(r.Operation); on {
+			return Killed(k)
+		}
 	}
 	return nil
 }

@@ -15,36 +15,70 @@ import (
 // maxViolations keeps a refusal readable; the message says how many there are in all.
 const maxViolations = 50
 
-// validate renders the change for every store and applies the business rules. Certain faults refuse, with all of them
-// listed; what Google or a person may see differently becomes a warning.
+// validate plans the change for every target and applies the business rules. Certain faults refuse, with all of them listed;
+// what Google or a person may see differently becomes a warning.
 func (a *Admission) validate(ctx context.Context, c *Call) error {
 	var violations []errs.Violation
-	for _, loc := range c.locations {
-		r, v, w := c.change.Plan(loc, c.now, c.Principal.Locale)
-		violations = append(violations, v...)
-		c.warnings = append(c.warnings, w...)
-		if v == nil {
-			c.plan = append(c.plan, r)
+	var stale []errs.ChangedTarget
+	for _, t := range c.targets {
+		d := c.change.Plan(t, c.now, c.Principal.Locale)
+		violations = append(violations, d.Violations...)
+		c.warnings = append(c.warnings, d.Warnings...)
+		if d.Stale != nil {
+			stale = append(stale, *d.Stale)
 		}
+		c.plan = append(c.plan, d.Items...)
+	}
+	if err := effects(c); err != nil {
+		return err
 	}
 	if len(violations) > 0 {
 		c.violations = violations[:min(len(violations), maxViolations)]
 		return c.foreseen(Invalid(c.violations))
 	}
-	if err := checkConnections(c); err != nil {
+	if err := c.check(stale); err != nil {
 		return c.foreseen(err)
 	}
+	c.keepPlanned()
 	if err := a.warnAboutState(ctx, c); err != nil {
 		return err
 	}
 	h := sha256.New()
 	h.Write(c.inputHash)
 	for _, r := range c.plan {
-		_, _ = fmt.Fprintf(h, "\x00%d\x00", r.Location.ID)
+		_, _ = fmt.Fprintf(h, "\x00%d\x00%s\x00%s\x00%s\x00", r.Location.ID, r.Operation, r.TargetName, r.Mask)
 		h.Write(r.Payload)
 	}
 	c.digest = h.Sum(nil)
 	return a.decideConfirmation(ctx, c)
+}
+
+// keepPlanned forgets the stores that are left alone: what is counted, named and bound is what will be written.
+func (c *Call) keepPlanned() {
+	c.locations = slices.DeleteFunc(c.locations, func(l gbp.Location) bool {
+		return !slices.ContainsFunc(c.plan, func(r Planned) bool { return r.Location.ID == l.ID })
+	})
+}
+
+// check is what refuses a well-formed plan as a whole.
+func (c *Call) check(stale []errs.ChangedTarget) error {
+	switch limit := c.Principal.Policy.MaxTargets; {
+	case len(stale) > 0:
+		return staleTargets(stale)
+	case len(c.plan) == 0 && c.Operation.Nothing != nil:
+		return c.Operation.Nothing()
+	case len(c.plan) > limit:
+		return tooMany(len(c.plan), limit)
+	}
+	return checkConnections(c)
+}
+
+func staleTargets(stale []errs.ChangedTarget) error {
+	d := errs.Details{Changed: stale}
+	if len(stale) == 1 {
+		d.CurrentVersion = stale[0].CurrentVersion
+	}
+	return errs.New(errs.VersionConflict, errs.Tf("%d 件の対象が、指定された version のときから変わっています。", "%d target(s) are no longer what expected_version stands for.", len(stale))).With(d)
 }
 
 // foreseen keeps what would refuse the real call for the preview to show; a real call is refused by it.
@@ -65,13 +99,18 @@ func checkConnections(c *Call) error {
 }
 
 func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
-	places := make([]Place, len(c.plan))
-	for i, r := range c.plan {
-		places[i] = Place{Location: r.Location.ID, Fingerprint: r.Fingerprint}
+	var places []Place
+	for _, r := range c.plan {
+		if r.Operation == "post.create" {
+			places = append(places, Place{Location: r.Location.ID, Fingerprint: r.Fingerprint})
+		}
 	}
-	recent, err := a.Store.Recent(ctx, c.Principal.TenantID, places)
-	if err != nil {
-		return err
+	var recent map[gbp.LocationID]Recent
+	if places != nil {
+		var err error
+		if recent, err = a.Store.Recent(ctx, c.Principal.TenantID, places); err != nil {
+			return err
+		}
 	}
 	warn := func(id gbp.LocationID, code string, t errs.Text) {
 		c.warnings = append(c.warnings, gbp.Warning{LocationID: id, Code: code, Message: t.In(c.Principal.Locale)})
@@ -88,7 +127,7 @@ func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 			warn(l.ID, "PENDING_GOOGLE_EDIT", errs.T("この店舗には Google 側で審査中の変更があります。", "Google is still reviewing an edit of this store."))
 		}
 		if !l.Verified {
-			warn(l.ID, "LOCATION_NOT_VERIFIED", errs.T("この店舗は Google で未確認のため、投稿は公開されないか拒否されます。", "This store is not verified at Google; posts will be refused or stay invisible."))
+			warn(l.ID, "LOCATION_NOT_VERIFIED", errs.T("この店舗は Google で未確認のため、書き込みは公開されないか拒否されます。", "This store is not verified at Google; what is written will be refused or stay invisible."))
 		}
 	}
 	return nil
@@ -105,18 +144,21 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	if len(foreign) > 0 && p.UnknownLinks == policy.LinksRefuse {
 		v := make([]errs.Violation, 0, len(foreign))
 		for _, w := range foreign {
-			v = append(v, errs.Violation{Path: "post", Rule: "link_not_allowed", Message: w.Message, Value: w.Span, LocationID: int64(w.LocationID)})
+			v = append(v, errs.Violation{Path: w.at, Rule: "link_not_allowed", Message: w.Message, Value: w.Span, LocationID: int64(w.LocationID)})
 		}
 		c.violations = v[:min(len(v), maxViolations)]
 		return c.foreseen(Invalid(c.violations))
 	}
-	c.warnings = append(c.warnings, foreign...)
-	at, limited := p.ConfirmAt[c.Operation.Name]
-	switch {
-	case limited && len(c.plan) >= at:
+	for _, w := range foreign {
+		c.warnings = append(c.warnings, w.Warning)
+	}
+	switch own := reasonOf(c.plan); {
+	case manyTargets(c):
 		c.reason = "target_count"
-	case !c.Operation.Reversible.Possible:
+	case !c.Operation.Reversible.Possible && len(c.plan) > 0:
 		c.reason = "irreversible"
+	case own != "":
+		c.reason = own
 	case len(foreign) > 0:
 		c.reason = "unknown_link"
 	case p.ConfirmAlways:
@@ -125,8 +167,39 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	return nil
 }
 
-func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]gbp.Warning, error) {
-	if !slices.ContainsFunc(c.plan, func(r gbp.Rendered) bool { return len(r.Links)+len(r.Phones) > 0 }) {
+// manyTargets counts by the effect performed and by item, what is done already left out.
+func manyTargets(c *Call) bool {
+	n := map[string]int{}
+	for _, r := range c.plan {
+		if !r.Already {
+			n[r.Operation]++
+		}
+	}
+	for op, count := range n {
+		if at, limited := c.Principal.Policy.ConfirmAt[op]; limited && count >= at {
+			return true
+		}
+	}
+	return false
+}
+
+func reasonOf(plan []Planned) string {
+	for _, r := range plan {
+		if r.Confirm != "" {
+			return r.Confirm
+		}
+	}
+	return ""
+}
+
+// contact is a link or phone number that is not the tenant's own, and where it stands.
+type contact struct {
+	gbp.Warning
+	at string
+}
+
+func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]contact, error) {
+	if !slices.ContainsFunc(c.plan, func(r Planned) bool { return len(r.Links)+len(r.Phones) > 0 }) {
 		return nil, nil
 	}
 	own, err := a.Store.OwnContacts(ctx, c.Principal.TenantID)
@@ -135,16 +208,16 @@ func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]gbp.Warning
 	}
 	domains := append(own.Domains, c.Principal.Policy.AllowedLinkDomains...)
 	phones := append(own.Phones, c.Principal.Policy.AllowedPhones...)
-	var out []gbp.Warning
+	var out []contact
 	for _, r := range c.plan {
 		for _, l := range r.Links {
 			if !gbp.DomainAllowed(l, domains) {
-				out = append(out, gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)})
+				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)}, r.At})
 			}
 		}
 		for _, n := range r.Phones {
 			if !gbp.PhoneAllowed(n, phones) {
-				out = append(out, gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_PHONE", Span: n, Message: errs.T("この電話番号は登録された自社の番号ではありません。", "This phone number is not one of the tenant's own.").In(c.Principal.Locale)})
+				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_PHONE", Span: n, Message: errs.T("この電話番号は登録された自社の番号ではありません。", "This phone number is not one of the tenant's own.").In(c.Principal.Locale)}, r.At})
 			}
 		}
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/fault"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
+	"github.com/mappy-dev/mappy-mcp/internal/liveread"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
-	"github.com/mappy-dev/mappy-mcp/internal/postread"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
@@ -91,7 +92,7 @@ func (a *App) build() (err error) {
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
-		Admission: adm, Store: a.DB, Posts: postread.New(a.Google, a.DB, a.Slots, a.now), Limiter: limiter, Environment: c.Environment, ReadOnly: c.ReadOnly,
+		Admission: adm, Store: a.DB, Live: liveread.New(lists(a.Google), a.DB, a.Slots, a.now), Limiter: limiter, Environment: c.Environment, ReadOnly: c.ReadOnly,
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
@@ -120,10 +121,34 @@ func (a *App) PoolOptions() worker.PoolOptions {
 func (a *App) Items() *worker.ItemWorker {
 	w := a.Config.Worker
 	return worker.NewItemWorker(worker.Deps{
-		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: []worker.Executor{worker.PostCreate{Google: a.Google}},
-		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew},
+		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google),
+		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew, Follow: w.Follow},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
+}
+
+// listPages bounds a live read of one location's things for people to 500 posts.
+const listPages = 5
+
+// lists are the live reads that tools offer.
+func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
+	return map[gbp.Kind]liveread.List{
+		gbp.KindPost: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
+			all, err := g.AllLocalPosts(ctx, ref, parent, listPages)
+			seen := make([]gbp.Seen, len(all.Posts))
+			for i, p := range all.Posts {
+				seen[i] = gbp.Seen{Name: string(p.Name), Raw: p.Raw}
+			}
+			return seen, err
+		},
+	}
+}
+
+// executors are the effects that workers can carry out.
+func executors(g *gbpapi.Client) []worker.Executor {
+	return []worker.Executor{
+		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
+	}
 }
 
 // Ready tells whether both stores answer.

@@ -56,10 +56,10 @@ func TestF001ToF015PreviewIsWhatIsSent(t *testing.T) {
 		shown := map[int64]string{}
 		for _, g := range p.Preview.Changes {
 			for _, id := range g.LocationIDs {
-				shown[id] = string(g.After.Encode())
+				shown[id] = string(g.After)
 			}
-			if g.SummaryLength != utf8.RuneCountInString(g.After.Summary) {
-				t.Errorf("summary_length %d for %q", g.SummaryLength, g.After.Summary)
+			if g.SummaryLength != utf8.RuneCountInString(g.After.Post().Summary) {
+				t.Errorf("summary_length %d for %q", g.SummaryLength, g.After.Post().Summary)
 			}
 		}
 		d.Sim.ClearJournal()
@@ -233,7 +233,7 @@ func TestF014LineBreaks(t *testing.T) {
 		t.Errorf("sent %s", body)
 	}
 	typed := d.preview(stack.Post(d.IDs(1), `Line1\nLine2`)).Preview
-	if w := typed.ValidationWarnings; typed.Changes[0].After.Summary != `Line1\nLine2` || !hasWarning(w, "ESCAPED_LINE_BREAK") {
+	if w := typed.ValidationWarnings; typed.Changes[0].After.Post().Summary != `Line1\nLine2` || !hasWarning(w, "ESCAPED_LINE_BREAK") {
 		t.Errorf("%+v", typed)
 	}
 }
@@ -251,7 +251,7 @@ func TestF009Warnings(t *testing.T) {
 	} {
 		args := stack.Post(d.IDs(1), text)
 		p := d.preview(args).Preview
-		if !p.WouldExecute || len(p.ValidationWarnings) != 1 || p.ValidationWarnings[0].Code != want || p.ValidationWarnings[0].Span == "" || p.Changes[0].After.Summary != text {
+		if !p.WouldExecute || len(p.ValidationWarnings) != 1 || p.ValidationWarnings[0].Code != want || p.ValidationWarnings[0].Span == "" || p.Changes[0].After.Post().Summary != text {
 			t.Errorf("%q: %+v", text, p.ValidationWarnings)
 		}
 		if a := d.Accept("post.create", args); len(a.Warnings) != 1 || a.Warnings[0].Code != want {

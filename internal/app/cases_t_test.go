@@ -601,8 +601,14 @@ func TestF108EveryAnswer(t *testing.T) {
 	for _, x := range d.App.Tools.List() {
 		args := map[string]stack.Args{
 			"location.get": {"location_id": 1}, "post.get": {"post_id": nobody}, "batch.status": {"batch_id": nobody}, "batch.cancel": {"batch_id": nobody}, "post.create": stack.Post(ids[:1], "x"),
+			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "batch.retry": {"batch_id": nobody},
 		}[x.Name]
-		if r := d.callAs(bare, x.Name, args); r.ErrorCode != errs.InsufficientScope || r.Details.RequiredScope != x.Scope || !strings.Contains(r.Text, x.Scope) {
+		r := d.callAs(bare, x.Name, args)
+		if x.Scope == "" { // it depends on the batch, and this one is nobody's
+			d.mustRefuse(r, errs.BatchNotFound)
+			continue
+		}
+		if r.ErrorCode != errs.InsufficientScope || r.Details.RequiredScope != x.Scope || !strings.Contains(r.Text, x.Scope) {
 			t.Errorf("%s without its scope: %s", x.Name, r.Text)
 		}
 	}

@@ -77,6 +77,7 @@ const (
 	AttemptNotSent   AttemptState = "not_sent"  // the runner stalled past its send window and did not send
 	AttemptFound     AttemptState = "found"     // reading Google back found the effect
 	AttemptAbsent    AttemptState = "absent"    // reading Google back, twice, found nothing
+	AttemptGivenUp   AttemptState = "given_up"  // an edit whose outcome nobody could read; the next edit reads the target first
 )
 
 // Publication says what Google makes of an accepted write.
@@ -177,12 +178,14 @@ type Batch struct {
 	PreviewDigest []byte
 	// ConfirmTokenHash is set when a confirm token was spent; a unique constraint makes it single use.
 	ConfirmTokenHash []byte
-	Counts           Counts
-	Stopped          bool
-	CreatedAt        time.Time
-	SendDeadline     time.Time
-	StartedAt        time.Time
-	FinishedAt       time.Time
+	// Origin is the batch that an undo or a retry is about; "" otherwise.
+	Origin       ID
+	Counts       Counts
+	Stopped      bool
+	CreatedAt    time.Time
+	SendDeadline time.Time
+	StartedAt    time.Time
+	FinishedAt   time.Time
 }
 
 // Item is the effect on one store.
@@ -196,10 +199,25 @@ type Item struct {
 	Account      gbp.AccountName
 	LocationName gbp.LocationName
 	Title        string
+	Kind         gbp.Kind
 	State        ItemState
-	// Payload are the exact bytes for Google.
-	Payload       []byte
-	Fingerprint   []byte
+	// TargetName and TargetID are Google's name and our id of what is changed or deleted; "" for what is created.
+	TargetName string
+	TargetID   string
+	// Expected is the digest of what must still be at Google when an edit is sent.
+	Expected string
+	// Payload are the exact bytes for Google, Mask the fields of a partial update in Google's spelling.
+	Payload []byte
+	Mask    []string
+	// Fingerprint is what must not be written twice at once at one location: the content of a create, the target of an edit.
+	Fingerprint []byte
+	// Origin is the item that an undo or a retry is about; "" otherwise.
+	Origin ItemID
+	// Looks is how often reading the target before a write failed.
+	Looks int
+	// Already is true when there was nothing left to do.
+	Already bool
+	// Before is the target as it was read just before the first attempt.
 	Before        json.RawMessage
 	After         json.RawMessage
 	Version       string
@@ -215,6 +233,9 @@ type Item struct {
 	CreatedAt     time.Time
 	FinishedAt    time.Time
 }
+
+// Edits tells whether the item changes or deletes something that exists.
+func (i Item) Edits() bool { return i.TargetName != "" }
 
 // ItemError is what is kept of an item's failure: the message in both languages and what Google said.
 type ItemError struct {

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
@@ -17,8 +18,10 @@ type Snapshot struct {
 	Overdue bool
 	Kill    []authn.KillSwitch
 	Client  authn.ClientID
-	// Operation is the tool that kill switches may name.
-	Operation string
+	// Operations are what kill switches may name: the effect, and the tool that it came from.
+	Operations []string
+	// Already is true when there was nothing left to do when the item was accepted.
+	Already bool
 	// Allowed is false when the user's grant no longer covers the location or the token was revoked.
 	Allowed        bool
 	ConnectionDead bool
@@ -54,7 +57,7 @@ const settleWait = 2 * time.Second
 // Decide says what a runner does with an item. An open attempt comes first: whatever was switched off meanwhile, what may
 // have been sent has to be found out.
 func Decide(s Snapshot) Decision {
-	_, killed := authn.Stops(s.Kill, s.Client, s.Operation)
+	killed := slices.ContainsFunc(s.Operations, func(o string) bool { _, on := authn.Stops(s.Kill, s.Client, o); return on })
 	switch {
 	case s.State.Final():
 		return Decision{Step: StepDone}
@@ -74,6 +77,8 @@ func Decide(s Snapshot) Decision {
 		return Decision{Step: StepEnd, State: ItemFailed, Code: errs.GoogleReconnectRequired}
 	case s.Overdue:
 		return Decision{Step: StepEnd, State: ItemFailed, Code: errs.ExpiredNotSent}
+	case s.Already:
+		return Decision{Step: StepEnd, State: ItemSucceeded}
 	case s.Earlier:
 		return Decision{Step: StepWait, Wait: settleWait}
 	case s.NotBefore > 0:

@@ -12,7 +12,7 @@ import (
 
 // fresh is an item that nothing stops.
 func fresh() batch.Snapshot {
-	return batch.Snapshot{State: batch.ItemQueued, Allowed: true, Client: "agent", Operation: "post.create"}
+	return batch.Snapshot{State: batch.ItemQueued, Allowed: true, Client: "agent", Operations: []string{"post.create"}}
 }
 
 func TestDecide(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
@@ -201,7 +202,7 @@ func (c *command) batches() *cobra.Command {
 				return err
 			}
 			if !ok {
-				return postgres.BatchNotFound(batch.ID(args[0]))
+				return admission.BatchNotFound(batch.ID(args[0]))
 			}
 			items, err := a.DB.Items(cmd.Context(), t, b.ID, false, -1, 100)
 			if err != nil {

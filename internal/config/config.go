@@ -78,6 +78,7 @@ type Worker struct {
 	CallTimeout   time.Duration `yaml:"call_timeout" env:"MAPPY_WORKER_CALL_TIMEOUT"`
 	Settle        time.Duration `yaml:"settle" env:"MAPPY_WORKER_SETTLE"`
 	GiveUp        time.Duration `yaml:"give_up" env:"MAPPY_WORKER_GIVE_UP"`
+	Follow        time.Duration `yaml:"follow" env:"MAPPY_WORKER_FOLLOW"`
 	ClockSkew     time.Duration `yaml:"clock_skew" env:"MAPPY_WORKER_CLOCK_SKEW"`
 	RescueAfter   time.Duration `yaml:"rescue_after" env:"MAPPY_WORKER_RESCUE_AFTER"`
 	SealEvery     time.Duration `yaml:"seal_every" env:"MAPPY_WORKER_SEAL_EVERY"`
@@ -97,7 +98,7 @@ func Default() Config {
 		Google:              Google{Project: "default", RequestsPerMinute: 297, EditsPerMinute: 10, UserItems: 5},
 		Worker: Worker{
 			Interactive: 10, Bulk: 20, Attempts: 4, Backoff: time.Second, SendWindow: 5 * time.Second, CallTimeout: 20 * time.Second, Settle: time.Minute,
-			GiveUp: 15 * time.Minute, ClockSkew: 10 * time.Second, RescueAfter: time.Minute, SealEvery: 5 * time.Second, SweepEvery: 30 * time.Second,
+			GiveUp: 15 * time.Minute, Follow: 2 * time.Minute, ClockSkew: 10 * time.Second, RescueAfter: time.Minute, SealEvery: 5 * time.Second, SweepEvery: 30 * time.Second,
 			SyncEvery: time.Hour, ShutdownGrace: 25 * time.Second,
 		},
 		Policy: policy.Default(),
@@ -219,7 +220,7 @@ func (c Config) problems() (p []error) {
 	}
 	for name, d := range map[string]time.Duration{
 		"worker.backoff": c.Worker.Backoff, "worker.send_window": c.Worker.SendWindow, "worker.call_timeout": c.Worker.CallTimeout, "worker.settle": c.Worker.Settle,
-		"worker.give_up": c.Worker.GiveUp, "worker.rescue_after": c.Worker.RescueAfter, "worker.seal_every": c.Worker.SealEvery, "worker.sweep_every": c.Worker.SweepEvery,
+		"worker.give_up": c.Worker.GiveUp, "worker.follow": c.Worker.Follow, "worker.rescue_after": c.Worker.RescueAfter, "worker.seal_every": c.Worker.SealEvery, "worker.sweep_every": c.Worker.SweepEvery,
 		"worker.sync_every": c.Worker.SyncEvery, "worker.shutdown_grace": c.Worker.ShutdownGrace,
 	} {
 		if d <= 0 {

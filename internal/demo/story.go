@@ -128,7 +128,7 @@ func (t *story) preview(ctx context.Context) error {
 	t.call.ConfirmToken = v.Confirmation.ConfirmToken
 	t.p.got(green,
 		fmt.Sprintf("would_execute %t, %d stores, about %d s, %d warnings", v.WouldExecute, v.TargetCount, v.EstimatedCompletionSeconds, len(v.ValidationWarnings)),
-		fmt.Sprintf("store %d would get: %s", v.Changes[0].LocationIDs[0], v.Changes[0].After.Summary),
+		fmt.Sprintf("store %d would get: %s", v.Changes[0].LocationIDs[0], v.Changes[0].After.Post().Summary),
 		fmt.Sprintf("a confirmation is needed (%s); to ask the person: %s", v.Confirmation.Reason, v.Confirmation.Question),
 		fmt.Sprintf("confirm_token %s, good for %d s, this call and these stores only", v.Confirmation.ConfirmToken, v.Confirmation.ExpiresIn))
 	t.p.google(t.holdings())

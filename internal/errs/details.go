@@ -92,8 +92,10 @@ type FirstOutcome struct {
 
 // ChangedTarget is one target that is no longer what the caller saw.
 type ChangedTarget struct {
-	LocationID int64    `json:"location_id" jsonschema:"store that it concerns"`
-	Fields     []string `json:"fields" jsonschema:"the fields meant"`
+	LocationID     int64    `json:"location_id" jsonschema:"store that it concerns"`
+	TargetID       string   `json:"target_id,omitempty" jsonschema:"the post, review or media item"`
+	Fields         []string `json:"fields" jsonschema:"the fields meant"`
+	CurrentVersion string   `json:"current_version,omitempty" jsonschema:"the version now"`
 }
 
 // GoogleFault is what Google answered, made safe to show.

@@ -64,15 +64,14 @@ type renderer struct {
 	sendBefore time.Time
 	links      []string
 	phones     []string
+	// keptMedia is how many pictures an existing post keeps.
+	keptMedia int
 }
 
 func (r *renderer) render() LocalPost {
 	d := r.draft
 	p := LocalPost{TopicType: d.TopicType, LanguageCode: d.LanguageCode}
-	p.Summary = r.text("post.summary", d.Summary, SummaryMax)
-	if strings.TrimSpace(d.Summary) == "" && len(d.Media) == 0 {
-		r.refuse("post.summary", "required", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
-	}
+	p.Summary = r.summary()
 	r.topic()
 	p.CallToAction = r.action(d.CallToAction)
 	p.Event = r.event(d.Event)
@@ -80,6 +79,31 @@ func (r *renderer) render() LocalPost {
 	p.Media = r.media(d.Media)
 	p.ScheduledTime = r.scheduled(d.ScheduledTime)
 	return p
+}
+
+// renderOnly renders the masked fields and leaves the others alone: what is on a page already is not judged again.
+func (r *renderer) renderOnly(mask []string) (p LocalPost) {
+	r.topic()
+	for _, f := range mask {
+		switch f {
+		case "summary":
+			p.Summary = r.summary()
+		case "callToAction":
+			p.CallToAction = r.action(r.draft.CallToAction)
+		case "event":
+			p.Event = r.event(r.draft.Event)
+		case "offer":
+			p.Offer = r.offer(r.draft.Offer)
+		}
+	}
+	return p
+}
+
+func (r *renderer) summary() string {
+	if strings.TrimSpace(r.draft.Summary) == "" && len(r.draft.Media)+r.keptMedia == 0 {
+		r.refuse("post.summary", "required", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
+	}
+	return r.text("post.summary", r.draft.Summary, SummaryMax)
 }
 
 func (r *renderer) topic() {

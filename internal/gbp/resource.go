@@ -5,10 +5,21 @@ import (
 	"time"
 )
 
-// Resource is one of Google's things under our own id: a post, later a review or a media item.
+// Kind says what a write is about, or what one of Google's things is.
+type Kind string
+
+// The kinds. A location is known by its number, the others by ids of our own.
+const (
+	KindPost     Kind = "post"
+	KindReview   Kind = "review"
+	KindMedia    Kind = "media"
+	KindLocation Kind = "location"
+)
+
+// Resource is one of Google's things under our own id: a post, a review or a media item.
 type Resource struct {
 	ID         string
-	Kind       string
+	Kind       Kind
 	Location   LocationID
 	GoogleName string
 	// OriginItem and Batch are set when we made it.
@@ -17,4 +28,10 @@ type Resource struct {
 	Snapshot   json.RawMessage
 	SeenAt     time.Time
 	DeletedAt  *time.Time
+}
+
+// Seen is one of Google's things as a live read found it.
+type Seen struct {
+	Name string
+	Raw  json.RawMessage
 }

@@ -121,6 +121,7 @@ func invalidArgument(rule RuleID, field, description string) reply {
 const (
 	missingValue         = 2
 	invalidValue         = 3
+	readOnly             = 6
 	invertedRange        = 8
 	tooLarge             = 10
 	missingDependent     = 11

@@ -29,6 +29,7 @@ const (
 	RouteLocalPostsCreate Route = "localPosts.create"
 	RouteLocalPostsGet    Route = "localPosts.get"
 	RouteLocalPostsList   Route = "localPosts.list"
+	RouteLocalPostsPatch  Route = "localPosts.patch"
 	RouteLocalPostsDelete Route = "localPosts.delete"
 )
 
@@ -71,6 +72,7 @@ func routes() []*route {
 		{name: RouteLocalPostsCreate, host: hostMyBusiness, method: http.MethodPost, pattern: posts, write: true, handle: (*call).createPost},
 		{name: RouteLocalPostsList, host: hostMyBusiness, method: http.MethodGet, pattern: posts, parameters: paging, handle: (*call).listPosts},
 		{name: RouteLocalPostsGet, host: hostMyBusiness, method: http.MethodGet, pattern: posts + "/*", handle: (*call).getPost},
+		{name: RouteLocalPostsPatch, host: hostMyBusiness, method: http.MethodPatch, pattern: posts + "/*", parameters: []string{"updateMask"}, write: true, handle: (*call).patchPost},
 		{name: RouteLocalPostsDelete, host: hostMyBusiness, method: http.MethodDelete, pattern: posts + "/*", write: true, handle: (*call).deletePost},
 	}
 }

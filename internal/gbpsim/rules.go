@@ -92,6 +92,10 @@ const (
 	ruleRecurring       RuleID = "post.recurring"
 	ruleNoDeduplication RuleID = "post.no_deduplication"
 	rulePostNotFound    RuleID = "post.not_found"
+	rulePatchMask       RuleID = "post.patch_mask"
+	rulePatchPath       RuleID = "post.patch_path"
+	rulePatchFixed      RuleID = "post.patch_fixed"
+	rulePatchOutput     RuleID = "post.patch_output_only"
 	rulePostOrder       RuleID = "post.newest_first"
 )
 
@@ -164,6 +168,10 @@ func Rules() []Rule {
 		{rulePostStates, Probed, "PROCESSING becomes LIVE, or SCHEDULED and then LIVE, as time passes.", false},
 		{ruleRecurring, Assumed, "A post with recurrenceInfo is RECURRING where another would be LIVE.", false},
 		{ruleNoDeduplication, Captured, "Identical posts are accepted as often as they are sent.", false},
+		{rulePatchMask, Captured, "A patch without updateMask: a bare 400.", true},
+		{rulePatchPath, Assumed, "A mask path that is no field of a post: 400 with BadRequest.", true},
+		{rulePatchFixed, Assumed, "Topic type, alert type and media of a post cannot be patched.", true},
+		{rulePatchOutput, Assumed, "Output-only fields in a mask are refused.", true},
 		{rulePostNotFound, Documented, "A post that does not exist or is deleted: JSON 404.", true},
 		{rulePostOrder, Captured, "Lists are newest first, rejected posts included; a location without posts answers {} (probed).", false},
 	}

@@ -141,6 +141,12 @@ func refusals() []refusal {
 		{rule: "post.media_fetch", body: `{` + standard + `,"media":[{"mediaFormat":"PHOTO","sourceUrl":"https://cdn.example/no/1.jpg"}]}`, knobs: gbpsim.Knobs{UnreachableURLs: []string{"https://cdn.example/no/"}}, code: 1000, field: "media[0].source_url"},
 		{rule: "post.scheduled_time", body: `{` + standard + `,"scheduledTime":"2026-11-30T03:00:00Z"}`, field: "scheduled_time"},
 		{rule: "post.disabled", body: plain, before: func(b *bench) { b.change(0, func(l *gbpsim.Location) { l.PostsDisabled = true }) }, word: "LOCATION_DISABLED_FOR_LOCAL_POST_API"},
+		{rule: "post.patch_mask", method: "PATCH", path: "/1", body: `{"summary":"s"}`, word: "Request contains an invalid argument."},
+		{rule: "post.patch_path", method: "PATCH", path: "/1?updateMask=colour", body: `{"summary":"s"}`, field: "update_mask"},
+		{rule: "post.patch_fixed", method: "PATCH", path: "/1?updateMask=summary,topicType", body: `{"topicType":"EVENT"}`, field: "topic_type"},
+		{rule: "post.patch_fixed", method: "PATCH", path: "/1?updateMask=media", body: `{"summary":"s"}`, field: "media"},
+		{rule: "post.patch_output_only", method: "PATCH", path: "/1?update_mask=create_time", body: `{"summary":"s"}`, field: "create_time"},
+		{rule: "post.not_found", method: "PATCH", path: "/1?updateMask=summary", body: `{"summary":"s"}`, status: 404, word: "NOT_FOUND"},
 		{rule: "post.not_found", method: "GET", path: "/1", status: 404, word: "NOT_FOUND"},
 		{rule: "post.not_found", method: "DELETE", path: "/1", status: 404},
 	}

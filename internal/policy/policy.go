@@ -39,6 +39,9 @@ type Policy struct {
 	// SendDeadlineSeconds is how long accepted work may wait before its items end as EXPIRED_NOT_SENT.
 	SendDeadlineSeconds int `json:"send_deadline_seconds,omitempty" yaml:"send_deadline_seconds"`
 
+	// UndoDays is how long a batch can be undone.
+	UndoDays int `json:"undo_days,omitempty" yaml:"undo_days"`
+
 	// CancelScope is "queued" (whole queued batches only) or "remaining" (not yet started items of a processing batch too).
 	CancelScope string `json:"cancel_scope,omitempty" yaml:"cancel_scope"`
 
@@ -76,6 +79,7 @@ func Default() Policy {
 		IdempotencySeconds:  24 * 60 * 60,
 		DerivedKeySeconds:   10 * 60,
 		SendDeadlineSeconds: 6 * 60 * 60,
+		UndoDays:            30,
 		CancelScope:         CancelQueued,
 		UnknownLinks:        LinksConfirm,
 	}
@@ -105,7 +109,7 @@ func (p Policy) Validate() error {
 		"user_per_minute": p.UserPerMinute, "user_per_day": p.UserPerDay, "client_per_hour": p.ClientPerHour,
 		"user_concurrency": p.UserConcurrency, "read_per_minute": p.ReadPerMinute, "preview_per_minute": p.PreviewPerMinute,
 		"refusals_per_minute": p.RefusalsPerMinute, "idempotency_seconds": p.IdempotencySeconds,
-		"derived_key_seconds": p.DerivedKeySeconds, "send_deadline_seconds": p.SendDeadlineSeconds,
+		"derived_key_seconds": p.DerivedKeySeconds, "send_deadline_seconds": p.SendDeadlineSeconds, "undo_days": p.UndoDays,
 	} {
 		if v < 1 {
 			return fmt.Errorf("policy: %s is %d, at least 1 is needed", name, v)

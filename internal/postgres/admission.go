@@ -19,12 +19,18 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
 )
 
+// superseded tells whether a derived key i has stopped matching: a later write to one of its targets was accepted, so the
+// same words are a new effect. For what its batch created only deleting it counts.
+const superseded = `i.source = 'derived' AND EXISTS (SELECT 1 FROM mappy.item t JOIN mappy.item later ON later.tenant_id = t.tenant_id
+	AND later.target_name = coalesce(t.target_name, t.resource_name) AND later.item_id > t.item_id AND later.batch_id <> t.batch_id
+	WHERE t.tenant_id = i.tenant_id AND t.batch_id = i.batch_id AND (t.target_name IS NOT NULL OR later.operation IN ('post.delete', 'media.delete')))`
+
 // FindAnswer implements admission.Store.
 func (db *DB) FindAnswer(ctx context.Context, k idempotency.Key) (*admission.Answered, error) {
 	var found []admission.Answered
 	var outcomes []errs.FirstOutcome
 	err := db.readInTenant(ctx, k.Tenant, func(b *pgx.Batch) {
-		live := `i.tenant_id = $1 AND i.client_id = $2 AND i.user_id = $3 AND i.tool = $4 AND i.source = $5 AND i.key_hash = $6 AND i.expires_at > clock_timestamp()`
+		live := `i.tenant_id = $1 AND i.client_id = $2 AND i.user_id = $3 AND i.tool = $4 AND i.source = $5 AND i.key_hash = $6 AND i.expires_at > clock_timestamp() AND NOT (` + superseded + `)`
 		args := []any{k.Tenant, k.Client, k.User, k.Tool, k.Source, k.Hash()}
 		collect(b, &found, scanAnswered, `
 			SELECT i.input_hash, i.canonical_input, i.response, i.batch_id, b.created_at, b.status, b.target_count, b.success_count, b.failure_count, b.cancelled_count, b.unknown_count
@@ -169,7 +175,7 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 		ON CONFLICT ON CONSTRAINT idempotency_pkey DO UPDATE
 		SET input_hash = EXCLUDED.input_hash, canonical_input = EXCLUDED.canonical_input, batch_id = EXCLUDED.batch_id, response = EXCLUDED.response,
 		    created_at = clock_timestamp(), expires_at = EXCLUDED.expires_at
-		WHERE i.expires_at <= clock_timestamp()`,
+		WHERE i.expires_at <= clock_timestamp() OR `+superseded,
 		k.Tenant, k.Client, k.User, k.Tool, k.Source, k.Hash(), b.InputHash, b.Canonical, b.ID, s.Response, s.KeyExpires).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() == 0 {
 			return errSlower
@@ -180,10 +186,10 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 	var on []authn.KillSwitch
 	collect(w, &on, pgx.RowToStructByPos[authn.KillSwitch], `SELECT kind, target, reason FROM mappy.kill_switch WHERE tenant_id IN ($1, 'system')`, b.Tenant)
 	w.Queue(`INSERT INTO mappy.batch (tenant_id, batch_id, operation, status, environment, client_id, user_id, token_id, request_id, assurance, policy_version, locale,
-			on_failure, canonical_input, input_hash, preview_digest, confirm_token_hash, target_count, send_deadline)
-		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, clock_timestamp() + $18::interval)`,
+			on_failure, canonical_input, input_hash, preview_digest, confirm_token_hash, target_count, send_deadline, origin_batch_id)
+		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, clock_timestamp() + $18::interval, nullif($19, ''))`,
 		b.Tenant, b.ID, b.Operation, b.Environment, b.Client, b.User, b.Token, b.RequestID, b.Assurance, b.PolicyVersion, b.Locale,
-		b.OnFailure, b.Canonical, b.InputHash, b.PreviewDigest, b.ConfirmTokenHash, b.Counts.Target, s.SendWithin)
+		b.OnFailure, b.Canonical, b.InputHash, b.PreviewDigest, b.ConfirmTokenHash, b.Counts.Target, s.SendWithin, b.Origin)
 	queueItems(w, s)
 	for _, e := range s.Events {
 		db.queueEvent(w, b.Tenant, e)
@@ -194,23 +200,54 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 	if k, stop := authn.Stops(on, b.Client, b.Operation); stop {
 		return admission.Killed(k)
 	}
+	for _, i := range s.Items {
+		if k, stop := authn.Stops(on, b.Client, i.Operation); stop {
+			return admission.Killed(k)
+		}
+	}
 	return nil
 }
 
 // queueItems inserts all items with one statement.
 func queueItems(w *pgx.Batch, s admission.Submission) {
-	n := len(s.Items)
-	ids, connections, accounts, names, titles := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	locations, payloads, prints := make([]int64, n), make([][]byte, n), make([][]byte, n)
-	for i, it := range s.Items {
-		ids[i], connections[i], accounts[i], names[i], titles[i] = string(it.ID), it.Connection, string(it.Account), string(it.LocationName), it.Title
-		locations[i], payloads[i], prints[i] = int64(it.Location), it.Payload, it.Fingerprint
+	type row struct {
+		ID         batch.ItemID     `json:"id"`
+		Operation  string           `json:"operation"`
+		Location   gbp.LocationID   `json:"location"`
+		Connection string           `json:"connection"`
+		Account    gbp.AccountName  `json:"account"`
+		Name       gbp.LocationName `json:"name"`
+		Title      string           `json:"title"`
+		Kind       gbp.Kind         `json:"kind"`
+		Target     string           `json:"target,omitempty"`
+		TargetID   string           `json:"target_id,omitempty"`
+		Expected   string           `json:"expected,omitempty"`
+		Mask       []string         `json:"mask"`
+		Origin     batch.ItemID     `json:"origin,omitempty"`
+		Already    bool             `json:"already"`
 	}
-	w.Queue(`INSERT INTO mappy.item (tenant_id, item_id, batch_id, ordinal, operation, location_id, connection_id, google_account, google_location, title, payload, fingerprint)
-		SELECT $1, u.id, $2, u.o - 1, $3, u.location, u.connection, u.account, u.name, u.title, u.payload, u.print
-		FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[])
-		     WITH ORDINALITY AS u (id, location, connection, account, name, title, payload, print, o)`,
-		s.Batch.Tenant, s.Batch.ID, s.Batch.Operation, ids, locations, connections, accounts, names, titles, payloads, prints)
+	rows := make([]row, len(s.Items))
+	payloads, prints := make([][]byte, len(rows)), make([][]byte, len(rows))
+	for i, it := range s.Items {
+		rows[i] = row{
+			it.ID, it.Operation, it.Location, it.Connection, it.Account, it.LocationName, it.Title, it.Kind, it.TargetName, it.TargetID, it.Expected,
+			list(it.Mask), it.Origin, it.Already,
+		}
+		payloads[i], prints[i] = it.Payload, it.Fingerprint
+		if it.Payload == nil {
+			payloads[i] = []byte{}
+		}
+	}
+	w.Queue(`INSERT INTO mappy.item (tenant_id, item_id, batch_id, ordinal, operation, location_id, connection_id, google_account, google_location, title, payload, fingerprint,
+			kind, target_name, target_id, expected_version, mask, origin_item_id, already)
+		SELECT $1, u.id, $2, u.o - 1, u.operation, u.location, u.connection, u.account, u.name, u.title, u.payload, u.print,
+			u.kind, u.target, u.target_id, u.expected, u.mask, u.origin, u.already
+		FROM ROWS FROM (
+			jsonb_to_recordset($3) AS (id text, operation text, location bigint, connection text, account text, name text, title text,
+				kind text, target text, target_id text, expected text, mask text[], origin text, already boolean),
+			unnest($4::bytea[]), unnest($5::bytea[])
+		) WITH ORDINALITY AS u (id, operation, location, connection, account, name, title, kind, target, target_id, expected, mask, origin, already, payload, print, o)`,
+		s.Batch.Tenant, s.Batch.ID, rows, payloads, prints)
 }
 
 func (db *DB) insertJobs(ctx context.Context, tx pgx.Tx, s admission.Submission) error {

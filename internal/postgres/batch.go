@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
@@ -17,13 +18,13 @@ import (
 )
 
 const batchColumns = `b.batch_id, b.operation, b.status, b.environment, b.client_id, b.user_id, b.token_id, b.request_id, b.assurance, b.on_failure, b.stopped,
-	b.target_count, b.success_count, b.failure_count, b.cancelled_count, b.unknown_count, b.created_at, b.send_deadline, b.started_at, b.finished_at`
+	b.target_count, b.success_count, b.failure_count, b.cancelled_count, b.unknown_count, b.created_at, b.send_deadline, b.started_at, b.finished_at, coalesce(b.origin_batch_id, '')`
 
 func scanBatch(row pgx.CollectableRow) (b batch.Batch, err error) {
 	var started, finished *time.Time
 	c := &b.Counts
 	err = row.Scan(&b.ID, &b.Operation, &b.Status, &b.Environment, &b.Client, &b.User, &b.Token, &b.RequestID, &b.Assurance, &b.OnFailure, &b.Stopped,
-		&c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown, &b.CreatedAt, &b.SendDeadline, &started, &finished)
+		&c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown, &b.CreatedAt, &b.SendDeadline, &started, &finished, &b.Origin)
 	if started != nil {
 		b.StartedAt = *started
 	}
@@ -99,23 +100,34 @@ func nullTime(t time.Time) *time.Time {
 func (db *DB) Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) (out []batch.Item, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		collect(b, &out, scanItem, `
-			SELECT item_id, batch_id, ordinal, operation, location_id, google_location, title, state, payload, state_after, coalesce(version, ''), coalesce(publication, ''),
-			       coalesce(resource_name, ''), coalesce(resource_id, ''), coalesce(error_code, ''), error, retry_possible, executed, attempts, google_calls, created_at, finished_at
-			FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND ordinal > $3 AND (NOT $4 OR state IN ('failed', 'unknown'))
-			ORDER BY ordinal LIMIT $5`, tenant, id, after, failuresOnly, limit)
+			SELECT `+itemColumns+`
+			FROM mappy.item i WHERE i.tenant_id = $1 AND i.batch_id = $2 AND i.ordinal > $3 AND (NOT $4 OR i.state IN ('failed', 'unknown'))
+			ORDER BY i.ordinal LIMIT $5`, tenant, id, after, failuresOnly, limit)
 	})
 	return out, err
 }
 
-func scanItem(row pgx.CollectableRow) (i batch.Item, err error) {
-	var detail, after []byte
+const itemColumns = `i.item_id, i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.kind, i.state,
+	coalesce(i.target_name, ''), coalesce(i.target_id, ''), coalesce(i.expected_version, ''), i.payload, i.mask, i.fingerprint, coalesce(i.origin_item_id, ''),
+	i.already, i.before, i.state_after, coalesce(i.version, ''), coalesce(i.publication, ''), coalesce(i.resource_name, ''), coalesce(i.resource_id, ''),
+	coalesce(i.error_code, ''), i.error, i.retry_possible, i.executed, i.attempts, i.google_calls, i.created_at, i.finished_at`
+
+func scanItem(row pgx.CollectableRow) (i batch.Item, err error) { return scanItemAnd(row) }
+
+// scanItemAnd reads itemColumns and what follows them.
+func scanItemAnd(row pgx.CollectableRow, more ...any) (i batch.Item, err error) {
+	var detail, before, after []byte
 	var finished *time.Time
-	err = row.Scan(&i.ID, &i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.LocationName, &i.Title, &i.State, &i.Payload, &after, &i.Version, &i.Publication,
-		&i.ResourceName, &i.ResourceID, &i.ErrorCode, &detail, &i.RetryPossible, &i.Executed, &i.Attempts, &i.GoogleCalls, &i.CreatedAt, &finished)
+	err = row.Scan(append([]any{
+		&i.ID, &i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.Kind, &i.State,
+		&i.TargetName, &i.TargetID, &i.Expected, &i.Payload, &i.Mask, &i.Fingerprint, &i.Origin,
+		&i.Already, &before, &after, &i.Version, &i.Publication, &i.ResourceName, &i.ResourceID,
+		&i.ErrorCode, &detail, &i.RetryPossible, &i.Executed, &i.Attempts, &i.GoogleCalls, &i.CreatedAt, &finished,
+	}, more...)...)
 	if err != nil {
 		return i, err
 	}
-	i.After = after
+	i.Before, i.After = before, after
 	if finished != nil {
 		i.FinishedAt = *finished
 	}
@@ -123,6 +135,29 @@ func scanItem(row pgx.CollectableRow) (i batch.Item, err error) {
 		err = json.Unmarshal(detail, &i.Error)
 	}
 	return i, err
+}
+
+// Prior implements admission.Store.
+func (db *DB) Prior(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID, by string) (b batch.Batch, items []admission.Prior, ok bool, err error) {
+	var found []batch.Batch
+	err = db.readInTenant(ctx, tenant, func(q *pgx.Batch) {
+		collect(q, &found, scanBatch, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
+		collect(q, &items, scanPrior, `
+			SELECT `+itemColumns+`, b.operation, EXISTS (SELECT 1 FROM mappy.item o JOIN mappy.batch ob ON ob.tenant_id = o.tenant_id AND ob.batch_id = o.batch_id
+				WHERE o.tenant_id = i.tenant_id AND o.origin_item_id = i.item_id AND ob.operation = $3 AND o.state NOT IN ('failed', 'cancelled'))
+			FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
+			WHERE i.tenant_id = $1 AND i.batch_id = $2 ORDER BY i.ordinal`, tenant, id, by)
+	})
+	if err != nil || len(found) == 0 {
+		return b, nil, false, err
+	}
+	found[0].Tenant = tenant
+	return found[0], items, true, nil
+}
+
+func scanPrior(row pgx.CollectableRow) (p admission.Prior, err error) {
+	p.Item, err = scanItemAnd(row, &p.Tool, &p.Continued)
+	return p, err
 }
 
 // Cancelled is what a cancellation found and did.
@@ -148,7 +183,7 @@ func (db *DB) Cancel(ctx context.Context, p *authn.Principal, id batch.ID, reque
 			return err
 		}
 		if !ok {
-			return BatchNotFound(id)
+			return admission.BatchNotFound(id)
 		}
 		if b.User != p.UserID && !p.HasScope("batches:manage") {
 			return errs.New(errs.InsufficientScope, errs.T("他の利用者のバッチを取り消すには batches:manage が必要です。", "Cancelling somebody else's batch needs batches:manage.")).
@@ -210,11 +245,6 @@ func notCancellable(c Cancelled) error {
 	return errs.New(errs.BatchNotCancellable, errs.Tf("状態が %[1]s のため取り消せません (完了 %[2]d、実行中 %[3]d、未開始 %[4]d)。",
 		"The batch is %[1]s and cannot be cancelled (%[2]d done, %[3]d in flight, %[4]d not started).", c.Batch.Status, done, c.InFlight, waiting)).
 		With(errs.Details{BatchID: string(c.Batch.ID), BatchStatus: string(c.Batch.Status), Counts: &counts})
-}
-
-// BatchNotFound is the answer for an absent batch and for one that is not the caller's.
-func BatchNotFound(id batch.ID) error {
-	return errs.New(errs.BatchNotFound, errs.T("このバッチは見つかりません。", "There is no such batch.")).With(errs.Details{NotFound: []string{string(id)}})
 }
 
 // BatchVersion is a word that changes with every change of a batch, for waiting.

@@ -14,26 +14,34 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/worker"
 )
 
-// earlier tells whether an older item with the content of item i, for its location, is undecided.
+// earlier tells whether an older item with the content or the target of item i is undecided. An edit that stayed unknown does
+// not count: the next one reads the target before it writes.
 const earlier = `EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
-	AND o.item_id < i.item_id AND o.state IN ('queued', 'processing', 'unknown'))`
+	AND o.item_id < i.item_id AND (o.state IN ('queued', 'processing') OR o.state = 'unknown' AND o.target_name IS NULL))`
 
-// Peek implements worker.Store: what a runner needs to ask for a slot, without a lock.
+// Peek implements worker.Store: what a runner needs to ask for a slot and to look at the target, without a lock.
 func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (p worker.Peek, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		b.Queue(`
-			SELECT i.operation, i.connection_id, i.google_location, b.user_id,
-			       i.state IN ('queued', 'processing') AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
+			SELECT `+itemColumns+`, i.looks, b.user_id,
+			       i.state IN ('queued', 'processing') AND NOT i.already AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
 			       AND coalesce(i.not_before <= clock_timestamp(), true)
 			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
 			       AND NOT `+earlier+`
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
 			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
-			QueryRow(func(row pgx.Row) error {
-				return row.Scan(&p.Operation, &p.Connection, &p.Location, &p.User, &p.WantsSlot)
+			Query(func(rows pgx.Rows) error {
+				p, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (p worker.Peek, err error) {
+					var looks int
+					p.Item, err = scanItemAnd(row, &looks, &p.User, &p.WantsSlot)
+					p.Item.Looks = looks
+					return p, err
+				})
+				return err
 			})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -44,27 +52,28 @@ func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) 
 
 // Begin implements worker.Store. Lock order: the batch's row first, and only while it is queued, so that a start and a
 // cancel of one batch are one race on one row; then the item.
-func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w worker.Windows, slot bool, complete func(pgx.Tx) error) (b worker.Begun, err error) {
+func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w worker.Windows, t worker.Turn, complete func(pgx.Tx) error) (b worker.Begun, err error) {
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		s, wasQueued, err := db.lockItem(ctx, tx, tenant, id, &b)
 		if err != nil {
 			return err
 		}
 		b.Decision = batch.Decide(s)
-		if b.Decision.Step == batch.StepSend && !slot { // it wanted none a moment ago, and wants one now
+		if b.Decision.Step == batch.StepSend && !t.Slot { // it wanted none a moment ago, and wants one now
 			b.Decision = batch.Decision{Step: batch.StepWait}
 		}
 		switch b.Decision.Step {
 		case batch.StepSend:
-			return db.openAttempt(ctx, tx, tenant, &b, w, wasQueued)
+			if t.End != nil { // the target showed that nothing is to be sent
+				b.Decision = batch.Decision{Step: batch.StepEnd, State: t.End.State, Code: t.End.Code}
+				return db.decide(ctx, tx, tenant, b, *t.End, complete)
+			}
+			return db.openAttempt(ctx, tx, tenant, &b, w, t.Before, wasQueued)
 		case batch.StepExamine:
 			b.Attempt = *s.Open
 			return nil
 		case batch.StepEnd:
-			if err := db.endItem(ctx, tx, tenant, b.Item, b.Batch, b.Decision.State, b.Decision.Code); err != nil {
-				return err
-			}
-			return complete(tx)
+			return db.decide(ctx, tx, tenant, b, worker.Unsent(b.Decision), complete)
 		case batch.StepDone:
 			return complete(tx)
 		case batch.StepWait:
@@ -98,9 +107,9 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 	)
 	q.Queue(`
 		SELECT i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.state, i.payload, i.fingerprint,
-		       i.attempts, i.google_calls,
+		       i.attempts, i.google_calls, i.kind, coalesce(i.target_name, ''), coalesce(i.target_id, ''), coalesce(i.expected_version, ''), i.mask, i.already, i.before,
 		       extract(epoch FROM i.not_before - clock_timestamp()),
-		       b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
+		       b.operation, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
 		       u.grants, l.labels, k.revoked_at IS NULL, c.state = 'dead',
 		       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'target', s.target)), '[]') FROM mappy.kill_switch s WHERE s.tenant_id IN ($1, 'system')),
 		       `+earlier+`,
@@ -114,8 +123,8 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		LEFT JOIN mappy.attempt a ON a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open'
 		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
-			&i.Attempts, &i.GoogleCalls, &before,
-			&b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
+			&i.Attempts, &i.GoogleCalls, &i.Kind, &i.TargetName, &i.TargetID, &i.Expected, &i.Mask, &i.Already, (*[]byte)(&i.Before), &before,
+			&b.Batch.Operation, &b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
 			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier,
 			&attempt, &no, &looks, &startedAt, &examine)
 	})
@@ -126,12 +135,12 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 	if err != nil {
 		return s, false, fmt.Errorf("start: %w", err)
 	}
-	i.ID, b.Batch.ID, b.Batch.Tenant, b.Batch.Operation = id, i.Batch, tenant, i.Operation
+	i.ID, b.Batch.ID, b.Batch.Tenant = id, i.Batch, tenant
 	var g authn.Grants
 	if err := errors.Join(json.Unmarshal(grants, &g), json.Unmarshal(kill, &s.Kill)); err != nil {
 		return s, false, fmt.Errorf("start: %w", err)
 	}
-	s.State, s.Client, s.Operation = i.State, b.Batch.Client, i.Operation
+	s.State, s.Client, s.Operations, s.Already = i.State, b.Batch.Client, []string{i.Operation, b.Batch.Operation}, i.Already
 	s.Allowed = tokenLive && g.Cover(int64(i.Location), labels)
 	s.NotBefore = seconds(before)
 	if attempt != nil {
@@ -148,7 +157,7 @@ func seconds(f *float64) time.Duration {
 }
 
 // openAttempt is the write-ahead record: committed before anything is sent.
-func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b *worker.Begun, w worker.Windows, wasQueued bool) error {
+func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b *worker.Begun, w worker.Windows, before json.RawMessage, wasQueued bool) error {
 	i := &b.Item
 	b.Attempt = batch.Attempt{No: i.Attempts + 1, State: batch.AttemptOpen}
 	q := &pgx.Batch{}
@@ -156,42 +165,25 @@ func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 		VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval) RETURNING attempt_id, started_at`,
 		tenant, i.ID, i.LocationName, i.Fingerprint, b.Attempt.No, w.Send+w.Call+w.Settle).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&b.Attempt.ID, &b.Attempt.StartedAt) })
-	q.Queue(`UPDATE mappy.item SET state = 'processing', attempts = attempts + 1, not_before = NULL, started_at = coalesce(started_at, clock_timestamp())
-		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID)
+	q.Queue(`UPDATE mappy.item SET state = 'processing', attempts = attempts + 1, not_before = NULL, started_at = coalesce(started_at, clock_timestamp()), before = coalesce(before, $3)
+		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID, snapshot(before))
 	if wasQueued {
 		q.Queue(`UPDATE mappy.batch SET status = 'processing', started_at = coalesce(started_at, clock_timestamp()) WHERE tenant_id = $1 AND batch_id = $2 AND status = 'queued'`, tenant, i.Batch)
 	}
 	e := itemEvent(b.Item, b.Batch, audit.ItemStarted)
-	e.Details = &audit.Details{Attempt: b.Attempt.No}
+	e.Details, e.OldVersion = &audit.Details{Attempt: b.Attempt.No}, i.Expected
 	db.queueEvent(q, tenant, e)
 	i.Attempts++
+	if i.Before == nil {
+		i.Before = before
+	}
 	if err := tx.SendBatch(ctx, q).Close(); err != nil {
 		return fmt.Errorf("attempt: %w", err)
 	}
 	return nil
 }
 
-// endItem decides an item that was never sent.
-func (db *DB) endItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i batch.Item, b batch.Batch, state batch.ItemState, code errs.Code) error {
-	detail, err := endDetail(code)
-	if err != nil {
-		return err
-	}
-	tag, err := tx.Exec(ctx, `UPDATE mappy.item SET state = $3, error_code = $4, error = $5, retry_possible = $6, executed = 'no', not_before = NULL, finished_at = clock_timestamp()
-		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID, state, code, detail, batch.RetryPossible(code))
-	if err != nil {
-		return fmt.Errorf("end item: %w", err)
-	}
-	if err := oneRow(tag); err != nil {
-		return err
-	}
-	if err := db.appendEvents(ctx, tx, tenant, endEvent(i, b, state, code)); err != nil {
-		return err
-	}
-	return db.count(ctx, tx, tenant, b, delta(state, 1))
-}
-
-// endDetail and endEvent are what is kept of an item that ends without being sent, alone or with the rest of its batch.
+// endDetail and endEvent are what is kept of an item that ends unsent with the rest of its batch.
 func endDetail(code errs.Code) ([]byte, error) {
 	text := batch.EndText(code)
 	return json.Marshal(batch.ItemError{JA: text.JA, EN: text.EN})
@@ -218,22 +210,31 @@ func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun,
 				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls).Exec(oneRow)
 			return tx.SendBatch(ctx, q).Close()
 		}
-		if err := db.queueDecision(q, tenant, b, o); err != nil {
-			return err
-		}
 		if err := tx.SendBatch(ctx, q).Close(); err != nil {
 			return fmt.Errorf("finish: %w", err)
 		}
-		rest, err := db.endRest(ctx, tx, tenant, b, o)
-		if err != nil {
-			return err
-		}
-		if err := complete(tx); err != nil {
-			return err
-		}
-		// Last, because every item of the batch waits for this row: it is locked for this statement and the commit only.
-		return db.count(ctx, tx, tenant, b.Batch, delta(o.State, 1).plus(rest))
+		return db.decide(ctx, tx, tenant, b, o, complete)
 	})
+}
+
+// decide records an item's fate with everything that follows from it.
+func (db *DB) decide(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o worker.Outcome, complete func(pgx.Tx) error) error {
+	q := &pgx.Batch{}
+	if err := db.queueDecision(q, tenant, b, o); err != nil {
+		return err
+	}
+	if err := tx.SendBatch(ctx, q).Close(); err != nil {
+		return fmt.Errorf("decide: %w", err)
+	}
+	rest, err := db.endRest(ctx, tx, tenant, b, o)
+	if err != nil {
+		return err
+	}
+	if err := complete(tx); err != nil {
+		return err
+	}
+	// Last, because every item of the batch waits for this row: it is locked for this statement and the commit only.
+	return db.count(ctx, tx, tenant, b.Batch, delta(o.State, 1).plus(rest))
 }
 
 // oneRow is the fence of a guarded update.
@@ -249,8 +250,7 @@ func queueClose(q *pgx.Batch, tenant authn.TenantID, id batch.AttemptID, o worke
 		WHERE tenant_id = $1 AND attempt_id = $2 AND state = 'open'`, tenant, id, o.Attempt, o.Note).Exec(oneRow)
 }
 
-// queueDecision records an item's fate. The resource may be known already, when somebody listed the store's posts meanwhile:
-// it keeps its id then, and the item takes it over.
+// queueDecision records an item's fate, and what Google now has under our id of it.
 func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun, o worker.Outcome) error {
 	var detail []byte
 	if o.Error != nil {
@@ -259,24 +259,49 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 			return err
 		}
 	}
-	if o.ResourceName != "" {
+	made := ""
+	if b.Item.Edits() {
+		queueTarget(q, tenant, b.Item, o)
+	} else if made = o.ResourceName; made != "" {
+		// It may be known already, when somebody listed the store's posts meanwhile: it keeps its id then, and the item takes it over.
 		q.Queue(`INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()`,
-			tenant, db.ids.New(), o.ResourceKind, b.Item.Location, o.ResourceName, b.Item.ID, snapshot(o.After))
+			tenant, db.ids.New(), b.Item.Kind, b.Item.Location, made, b.Item.ID, snapshot(o.After))
 	}
 	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
 			resource_id = (SELECT r.resource_id FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = $7 AND $7 <> ''),
-			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12,
-			not_before = NULL, finished_at = clock_timestamp()
-		WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`,
-		tenant, b.Item.ID, o.State, snapshot(o.After), o.Version, o.Publication, o.ResourceName, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls).Exec(oneRow)
-	kinds := map[batch.ItemState]audit.Kind{batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown}
+			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12, already = already OR $13,
+			follow_at = clock_timestamp() + $14::interval, not_before = NULL, finished_at = clock_timestamp()
+		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`,
+		tenant, b.Item.ID, o.State, snapshot(o.After), o.Version, o.Publication, made, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls, o.Already,
+		o.FollowIn()).Exec(oneRow)
+	kinds := map[batch.ItemState]audit.Kind{
+		batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown, batch.ItemCancelled: audit.ItemCancelled,
+	}
 	e := itemEvent(b.Item, b.Batch, kinds[o.State])
-	e.Result, e.ErrorCode, e.Resource, e.NewVersion, e.After = string(o.State), o.Code, o.ResourceName, o.Version, o.AuditAfter
+	e.Result, e.ErrorCode, e.Resource, e.OldVersion, e.NewVersion = string(o.State), o.Code, o.ResourceName, b.Item.Expected, o.Version
+	e.Before, e.After = o.AuditBefore, o.AuditAfter
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
 	db.queueEvent(q, tenant, e)
 	return nil
+}
+
+// queueTarget brings our rows of an edit's target up to what the edit left.
+func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Outcome) {
+	switch {
+	case o.Mirror != nil:
+		l := o.Mirror
+		q.Queue(`UPDATE mappy.location SET title = $3, store_code = $4, city = $5, labels = $6, profile = $7, open_status = $8, verified = $9, pending_google_edit = $10, version = $11,
+				synced_at = clock_timestamp()
+			WHERE tenant_id = $1 AND location_id = $2`, tenant, i.Location, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), l.Profile, l.OpenStatus, l.Verified,
+			l.PendingGoogleEdit, l.Profile.Version())
+	case i.Kind == gbp.KindLocation:
+	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil:
+		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)
+	case o.After != nil:
+		q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(o.After))
+	}
 }
 
 // endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are
@@ -398,6 +423,15 @@ func itemEvent(i batch.Item, b batch.Batch, kind audit.Kind) audit.Event {
 		Kind: kind, RequestID: b.RequestID, Actor: audit.Actor{ClientID: b.Client, UserID: b.User, TokenID: b.Token}, Tool: b.Operation, Operation: i.Operation,
 		LocationID: int64(i.Location), BatchID: string(i.Batch), ItemID: string(i.ID), Assurance: string(b.Assurance),
 	}
+}
+
+// Retreat implements worker.Store.
+func (db *DB) Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration) error {
+	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE mappy.item SET looks = looks + 1, not_before = clock_timestamp() + $3::interval, google_calls = google_calls + 1
+			WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, id, by)
+		return err
+	})
 }
 
 // Postpone implements worker.Store: an open attempt is examined later.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,18 +20,18 @@ func scanResource(row pgx.CollectableRow) (r gbp.Resource, err error) {
 	return r, err
 }
 
-// SeenPosts stores what a live read of one location found and gives our rows for it, newest first as Google lists them.
-func (db *DB) SeenPosts(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, posts []gbp.RemotePost) (out []gbp.Resource, err error) {
-	names, snapshots, fresh := make([]string, len(posts)), make([]string, len(posts)), make([]string, len(posts))
-	for i, p := range posts {
-		names[i], snapshots[i], fresh[i] = string(p.Name), string(snapshot(p.Raw)), db.ids.New()
+// Saw stores what a live read of one location found and gives our rows for it, in the order given.
+func (db *DB) Saw(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, things []gbp.Seen) (out []gbp.Resource, err error) {
+	names, snapshots, fresh := make([]string, len(things)), make([]string, len(things)), make([]string, len(things))
+	for i, p := range things {
+		names[i], snapshots[i], fresh[i] = p.Name, string(snapshot(p.Raw)), db.ids.New()
 	}
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, snapshot)
-			SELECT $1, u.id, 'post', $2, u.name, u.snapshot::jsonb FROM unnest($3::text[], $4::text[], $5::text[]) AS u (id, name, snapshot)
+			SELECT $1, u.id, $6, $2, u.name, u.snapshot::jsonb FROM unnest($3::text[], $4::text[], $5::text[]) AS u (id, name, snapshot)
 			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp(), deleted_at = NULL`,
-			tenant, loc, fresh, names, snapshots)
+			tenant, loc, fresh, names, snapshots, kind)
 		if err != nil {
 			return err
 		}
@@ -45,8 +46,30 @@ func (db *DB) SeenPosts(ctx context.Context, tenant authn.TenantID, loc gbp.Loca
 	return out, err
 }
 
+// Known gives the rows of a reading as they are now, in its order, without what was deleted meanwhile; before them what was
+// made since the reading, newest first.
+func (db *DB) Known(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, ids []string, since time.Time) (out []gbp.Resource, err error) {
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, scanResource, `SELECT `+resourceColumns+` FROM mappy.resource r
+			WHERE r.tenant_id = $1 AND r.location_id = $2 AND r.kind = $3 AND r.deleted_at IS NULL AND (r.resource_id = ANY ($4) OR r.first_seen_at >= $5)
+			ORDER BY array_position($4, r.resource_id) NULLS FIRST, r.resource_id DESC`, tenant, loc, kind, list(ids), since)
+	})
+	return out, err
+}
+
+// Resources implements admission.Store.
+func (db *DB) Resources(ctx context.Context, tenant authn.TenantID, ids []string) (out []gbp.Resource, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &out, scanResource, `SELECT `+resourceColumns+` FROM mappy.resource r WHERE r.tenant_id = $1 AND r.resource_id = ANY ($2)`, tenant, ids)
+	})
+	return out, err
+}
+
 // Resource reads one of our ids; ok is false for an absent one.
-func (db *DB) Resource(ctx context.Context, tenant authn.TenantID, kind, id string) (r gbp.Resource, ok bool, err error) {
+func (db *DB) Resource(ctx context.Context, tenant authn.TenantID, kind gbp.Kind, id string) (r gbp.Resource, ok bool, err error) {
 	var found []gbp.Resource
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		collect(b, &found, scanResource, `SELECT `+resourceColumns+` FROM mappy.resource r WHERE r.tenant_id = $1 AND r.kind = $2 AND r.resource_id = $3`, tenant, kind, id)

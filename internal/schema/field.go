@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"regexp"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
 
 // Type says how a field is written in JSON and which rules its value has to obey.
@@ -40,6 +42,8 @@ const (
 type Object struct {
 	// Fields in the order of declaration. Names are unique, also when case is ignored.
 	Fields []Field
+	// Advice answers names that are not taken but are likely to be tried: what to do instead.
+	Advice map[string]errs.Text
 }
 
 // Field is one named value. Make it with the constructor of its type; the struct is exported to be read.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
 // OutputOption changes the schema that [OutputFor] makes.
@@ -31,13 +33,15 @@ func Refine(path string, change func(*jsonschema.Schema)) OutputOption {
 // OutputFor makes the schema of a Go struct that a tool answers with. Names and optionality come from json tags
 // (omitempty or omitzero: not required), descriptions from jsonschema tags or [Describe].
 //
-// The result is closed at every depth and has neither type arrays nor combinators, so null is never valid: a slice or
+// The result is closed at every depth, but for gbp.View, and has neither type arrays nor combinators, so null is never valid: a slice or
 // pointer that can be nil needs omitempty or omitzero. It is an error when a property has no description, when an option
 // names no property, and when a type has no closed schema: any, maps, json.RawMessage, recursive types.
 func OutputFor[T any](opts ...OutputOption) (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage](): {},
+		// What is shown of a post, a reply or store data depends on the operation; it is an object, and open.
+		reflect.TypeFor[gbp.View](): {Type: "object"},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("output schema: %w", err)
@@ -103,6 +107,9 @@ func flatten(s *jsonschema.Schema, path string) []error {
 }
 
 func flattenObject(s *jsonschema.Schema, where, path string) []error {
+	if s.AdditionalProperties == nil && s.Properties == nil { // a gbp.View
+		return nil
+	}
 	if a := s.AdditionalProperties; a == nil || a.Not == nil {
 		return []error{fmt.Errorf("%s: a map cannot be closed; use a list of structs", where)}
 	}

@@ -62,6 +62,9 @@ func twinOf(o *Object, seen []bool, earlier [][]byte, name []byte) string {
 }
 
 func (d *decoder) unknown(o *Object, name, shownName string) errs.Text {
+	if t, ok := o.Advice[name]; ok {
+		return t
+	}
 	if near := d.suggest(o, name); near != noSuggestion {
 		return errs.Tf("%[1]s という引数はありません。もしかして %[2]s ですか。", "Unknown argument %[1]s; did you mean %[2]s?", shownName, near)
 	}

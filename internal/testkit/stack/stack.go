@@ -72,7 +72,10 @@ const (
 
 // Scopes are all that tools ask for.
 func Scopes() []string {
-	return []string{"locations:read", "posts:read", "posts:write", "batches:read", "batches:cancel"}
+	return []string{
+		"locations:read", "locations:write", "posts:read", "posts:write", "posts:delete", "reviews:read", "reviews:write", "reviews:delete",
+		"media:read", "media:write", "media:delete", "batches:read", "batches:cancel", "reports:create", "audit:read",
+	}
 }
 
 // Roomy is a tenant policy whose limits no race test reaches.
@@ -116,7 +119,7 @@ func Configuration(databaseURL, redisURL, google string) config.Config {
 	c.KeyringB64 = newKeyring()
 	c.Google.RequestsPerMinute, c.Google.EditsPerMinute, c.Google.UserItems = 60_000, 1000, 50
 	w := &c.Worker
-	w.Backoff, w.Settle, w.SendWindow, w.CallTimeout = 20*time.Millisecond, 300*time.Millisecond, 2*time.Second, 5*time.Second
+	w.Backoff, w.Settle, w.SendWindow, w.CallTimeout, w.Follow = 20*time.Millisecond, 300*time.Millisecond, 2*time.Second, 5*time.Second, 300*time.Millisecond
 	w.SealEvery, w.SweepEvery, w.ShutdownGrace = 500*time.Millisecond, time.Second, 10*time.Second
 	return c
 }

@@ -1,0 +1,69 @@
+package tools
+
+import (
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+)
+
+func retryDescription(environment string) string {
+	return "Sends the failed stores of a finished batch again, exactly as they were accepted, on public Google Business Profiles (environment: " + environment + "): only items whose retry_possible is true, on all of its stores or on location_ids only. " +
+		"Successful, unknown and refused stores are never sent again. It is a new batch: follow it with batch.status. Every call without dry_run writes; what it publishes becomes visible as with the original tool, and batch.undo takes it back. " +
+		"Fix the cause first (for example reconnect Google); a store is retried once, and one idempotency_key has one effect. The server asks for confirmation as for the original tool, by the number of items, with CONFIRMATION_REQUIRED until confirm_token comes back. It needs the scope of the original tool."
+}
+
+type retryChange struct{ earlierBatch }
+
+// References implements admission.Change.
+func (c retryChange) References() admission.References {
+	return admission.References{Batch: c.BatchID, Locations: c.LocationIDs, Continues: true}
+}
+
+// Plan implements admission.Change: the item as it was accepted.
+func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
+	p := t.Prior
+	switch {
+	case p.Continued:
+		return leftAlone(t, errs.T("この店舗はすでに再実行されたか、実行中です。", "This store was retried already, or is being retried."), l)
+	case p.State == batch.ItemSucceeded:
+		return admission.Draft{} // nobody expects it to be sent again
+	case p.State != batch.ItemFailed && p.State != batch.ItemCancelled || !p.RetryPossible:
+		return leftAlone(t, errs.T("この店舗は再実行できません (retry_possible: false)。", "This store cannot be retried (retry_possible: false)."), l)
+	case p.Operation == "post.create" && gbp.PublicationPassed(p.Payload, now):
+		return leftAlone(t, errs.T("予約された公開日時を過ぎています。", "Its scheduled time has passed."), l)
+	}
+	planned := admission.Planned{
+		Location: t.Location, Operation: p.Operation, Kind: p.Kind, TargetName: p.TargetName, TargetID: p.TargetID, Expected: p.Expected,
+		Payload: p.Payload, Mask: p.Mask, Fingerprint: p.Fingerprint, After: gbp.View(p.Payload), Origin: p.ID,
+	}
+	if p.Operation == "post.create" {
+		planned.SendBefore = gbp.PublicationTime(p.Payload)
+	}
+	return admission.Draft{Items: []admission.Planned{planned}}
+}
+
+func batchRetry(s *Set) (Tool, error) {
+	input := earlierBatchInput("whose failed stores are sent again")
+	t := Tool{
+		Name: "batch.retry", Title: "Retry failed stores of a batch", Destructive: true, OpenWorld: true,
+		Description: retryDescription(s.Environment), Input: input,
+	}
+	op := admission.Operation{
+		Name: t.Name, Parse: parseEarlier(input, func(c earlierBatch) admission.Change { return retryChange{c} }),
+		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"as with the original tool"}},
+		Ask: func(n int, stores, _ string) errs.Text {
+			return errs.Tf("失敗した %[1]d 件 (%[2]s) を、受付時と同じ内容で再実行します。よろしいですか？", "This will send %[1]d failed item(s) on %[2]s again, as they were accepted. Go ahead?", n, stores)
+		},
+		Nothing: func() *errs.Error {
+			return errs.New(errs.InvalidArgument, errs.T("再実行できる店舗がありません。", "No store of this batch can be retried.")).
+				With(errs.Details{Violations: []errs.Violation{{Path: "batch_id", Rule: "nothing_to_retry", Message: "no item of the batch has retry_possible true"}}})
+		},
+	}
+	var err error
+	t.Output, err = output[Write]()
+	t.run = s.write(op)
+	return t, err
+}
