@@ -125,7 +125,8 @@ type post struct {
 	search   string
 	// born and died bound its existence; a zero died is not yet. Both may lie ahead.
 	born, died time.Time
-	order      uint64 // among posts of one instant
+	edited     time.Time // zero for a post that nobody changed
+	order      uint64    // among posts of one instant
 	// inLists and inGets are when it becomes visible, gone* when a deletion does.
 	inLists, inGets         time.Time
 	goneFromLists, goneGets time.Time
@@ -174,6 +175,9 @@ func (p *post) wire(now time.Time) wirePost {
 		Name: p.name, LanguageCode: p.sent.LanguageCode, Summary: p.sent.Summary, CallToAction: p.sent.CallToAction, State: p.verdict.state(now),
 		CreateTime: p.born.UTC().Format(googleTime), UpdateTime: p.born.UTC().Format(googleTime),
 		Event: p.sent.Event, Media: p.media, SearchURL: p.search, TopicType: p.sent.TopicType, AlertType: p.sent.AlertType, Offer: p.sent.Offer,
+	}
+	if !p.edited.IsZero() {
+		w.UpdateTime = p.edited.UTC().Format(googleTime)
 	}
 	if !p.verdict.scheduled.IsZero() {
 		w.ScheduledTime = p.verdict.scheduled.UTC().Format("2006-01-02T15:04:05.999999999Z")
