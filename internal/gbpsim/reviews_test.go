@@ -482,3 +482,25 @@ func TestDemoReviews(t *testing.T) {
 		t.Errorf("a smaller chain has other reviews:\n%s", d)
 	}
 }
+
+// A reply that Google carries out late lands on top of one that was sent after it.
+func TestLateReplyWins(t *testing.T) {
+	t.Parallel()
+	b := setup(t, gbpsim.Options{})
+	b.fault(gbpsim.Fault{Route: gbpsim.RouteReviewsReply, Count: 1, Effect: gbpsim.EffectLater, DelaySeconds: 60, Answer: gbpsim.AnswerReset})
+	address := reviewOf(0, 2)
+	if _, err := b.try("PUT", address+"/reply", `{"comment":"late"}`); err == nil {
+		t.Fatal("the connection was not dropped")
+	}
+	b.answer(address, "second")
+	if r := b.reply(address); r["comment"] != "second" {
+		t.Errorf("at once: %v", r)
+	}
+	b.sim.Advance(time.Minute)
+	if r := b.reply(address); r["comment"] != "late" {
+		t.Errorf("later: %v", r)
+	}
+	if r := b.reviews(0)[2].Reply; r == nil || r.Comment != "late" {
+		t.Errorf("in fact: %+v", r)
+	}
+}
