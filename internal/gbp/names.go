@@ -10,6 +10,8 @@ package gbp
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The Google APIs as quotas are kept by them: posts, reviews and media; store data; figures.
@@ -43,6 +45,13 @@ func (p PostName) Location() LocationName {
 	return LocationName("locations/" + parts[3])
 }
 
+// Valid tells whether every part of the name could be one of Google's: not empty, no dots that climb, nothing that a path
+// gives a meaning to, no control character.
+func (p PostName) Valid() bool {
+	parts := strings.Split(string(p), "/")
+	return p.Location() != "" && segment(parts[1]) && segment(parts[3]) && segment(parts[5])
+}
+
 // ParseLocationName takes any of the three spellings "123", "locations/123" and "accounts/1/locations/123". The account is
 // empty for the first two.
 func ParseLocationName(s string) (AccountName, LocationName, error) {
@@ -59,5 +68,5 @@ func ParseLocationName(s string) (AccountName, LocationName, error) {
 }
 
 func segment(s string) bool {
-	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "?#%\\ ")
+	return s != "" && s != "." && s != ".." && utf8.ValidString(s) && !strings.ContainsAny(s, "?#%\\ ") && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
@@ -44,7 +43,7 @@ type Rendered struct {
 // RenderPost turns a store's draft into Google's shape. All violations are reported together. now is needed for what is
 // relative to today: scheduled times and events in the past.
 func RenderPost(d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
-	r := renderer{draft: d, loc: loc, now: now, locale: l}
+	r := renderer{draft: d, now: now, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
 	post := r.render()
 	if len(r.violations) > 0 {
 		return Rendered{}, r.violations, r.warnings
@@ -55,17 +54,16 @@ func RenderPost(d PostDraft, loc Location, now time.Time, l errs.Locale) (Render
 }
 
 type renderer struct {
+	publicText
 	draft      PostDraft
-	loc        Location
 	now        time.Time
-	locale     errs.Locale
-	violations []errs.Violation
-	warnings   []Warning
 	sendBefore time.Time
-	links      []string
-	phones     []string
 	// keptMedia is how many pictures an existing post keeps.
 	keptMedia int
+}
+
+func postPhoneAdvice() errs.Text {
+	return errs.T("本文に電話番号があると Google に拒否されることがあります。CALL ボタンを使ってください。", "Google tends to reject posts with a phone number in the text; use a CALL button instead.")
 }
 
 func (r *renderer) render() LocalPost {
@@ -230,19 +228,6 @@ func (r *renderer) scheduled(s string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// text renders a template, checks the length in characters (max 0: none) and looks for what should not be on a public page.
-func (r *renderer) text(at, s string, limit int) string {
-	if s == "" {
-		return ""
-	}
-	out := r.template(at, s)
-	if n := utf8.RuneCountInString(out); limit > 0 && n > limit {
-		r.refuse(at, "max_length", errs.Tf("%[1]d 文字です (上限 %[2]d 文字)。", "%[1]d of %[2]d characters.", n, limit))
-	}
-	r.suspicions(out)
-	return out
-}
-
 func (r *renderer) url(at, s string) string {
 	out := r.template(at, s)
 	u, err := parsePublicURL(out)
@@ -268,14 +253,6 @@ func (r *renderer) zone() *time.Location {
 		return z
 	}
 	return time.UTC
-}
-
-func (r *renderer) refuse(at, rule string, msg errs.Text) {
-	r.violations = append(r.violations, violation(r.locale, at, rule, r.loc.ID, msg))
-}
-
-func (r *renderer) warn(code, span string, msg errs.Text) {
-	r.warnings = append(r.warnings, Warning{LocationID: r.loc.ID, Code: code, Message: msg.In(r.locale), Span: span})
 }
 
 func violation(l errs.Locale, at, rule string, loc LocationID, msg errs.Text) errs.Violation {

@@ -12,7 +12,7 @@ var variable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
 // template fills {{location.…}} variables in. An unknown variable, or one that is empty for this store, is a violation:
 // a public page never gets an empty string or a pair of braces by accident.
-func (r *renderer) template(at, s string) string {
+func (r *publicText) template(at, s string) string {
 	if !strings.Contains(s, "{{") {
 		return s
 	}

@@ -102,7 +102,7 @@ type RenderedUpdate struct {
 // RenderPostUpdate lays a change over a post as it was last read and applies the rules of a new post to the whole. at is the
 // path of the change in the arguments. A change that changes nothing is a violation.
 func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now time.Time, l errs.Locale) (RenderedUpdate, []errs.Violation, []Warning) {
-	r := renderer{loc: loc, now: now, locale: l, keptMedia: old.MediaCount}
+	r := renderer{now: now, keptMedia: old.MediaCount, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
 	r.draft = draftOf(old.Post)
 	var mask []string
 	take := func(field string, given bool, set, clear func()) {

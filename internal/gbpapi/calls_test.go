@@ -22,7 +22,7 @@ func gbpAccount(a string) gbp.AccountName { return gbp.AccountName(a) }
 func TestF021Names(t *testing.T) {
 	t.Parallel()
 	b := serve(t, created(), nil)
-	for _, name := range []string{"", "123", location, account, "accounts/-/" + location, parent + "/", parent + "/localPosts", "accounts/1/locations/..", "accounts/1/locations/2?x=1", "accounts//locations/2"} {
+	for _, name := range []string{"", "123", location, account, "accounts/-/" + location, parent + "/", parent + "/localPosts", "accounts/1/locations/..", "accounts/1/locations/2?x=1", "accounts//locations/2", "accounts/1/locations/2\x00", "accounts/1\n/locations/2"} {
 		_, create := b.CreateLocalPost(t.Context(), ref, name, []byte(`{}`))
 		_, list := b.ListLocalPosts(t.Context(), ref, name, 0, "")
 		for _, err := range []error{create, list} {
@@ -31,7 +31,7 @@ func TestF021Names(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []gbp.PostName{"", parent, parent + "/localPosts/", parent + "/localPosts/..", parent + "/localPosts/1/2", parent + "/localPosts/1?x", "accounts//" + location + "/localPosts/1"} {
+	for _, name := range []gbp.PostName{"", parent, parent + "/localPosts/", parent + "/localPosts/..", parent + "/localPosts/1/2", parent + "/localPosts/1?x", "accounts//" + location + "/localPosts/1", parent + "/localPosts/1\x00", parent + "/localPosts/\r\n1", "accounts/-/" + location + "/localPosts/1"} {
 		_, get := b.GetLocalPost(t.Context(), ref, name)
 		for _, err := range []error{get, b.DeleteLocalPost(t.Context(), ref, name)} {
 			if e := asError(t, err); e.Class != Refused || e.Sent {

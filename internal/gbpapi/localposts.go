@@ -46,16 +46,11 @@ func (c *Client) CreateLocalPost(ctx context.Context, ref Ref, parent string, bo
 // createdPost reads the answer to a create. A name is enough: a field of an unexpected shape does not unmake the post.
 func createdPost(raw []byte) (gbp.RemotePost, bool) {
 	if p, err := gbp.ParseRemotePost(raw); err == nil {
-		return p, wellNamed(p.Name)
+		return p, p.Name.Valid()
 	}
 	o := object(raw)
 	p := gbp.RemotePost{Name: gbp.PostName(text(o["name"])), State: text(o["state"]), Raw: append(json.RawMessage(nil), raw...)}
-	return p, wellNamed(p.Name)
-}
-
-func wellNamed(n gbp.PostName) bool {
-	parts := strings.Split(string(n), "/")
-	return n.Location() != "" && parts[1] != "" && parts[3] != "" && parts[5] != ""
+	return p, p.Name.Valid()
 }
 
 // GetLocalPost reads one post. A 404 (GBP_NOT_FOUND) is also Google's answer to an account that may not see it.
@@ -201,10 +196,10 @@ func (k call) parent(s string) (gbp.LocationName, *Error) {
 }
 
 func (k call) post(n gbp.PostName) *Error {
-	parent, _, ok := strings.Cut(string(n), "/localPosts/")
-	if !ok || !wellNamed(n) || strings.ContainsAny(string(n), "?#%\\ ") || strings.HasSuffix(string(n), "/.") || strings.HasSuffix(string(n), "/..") {
+	if !n.Valid() {
 		return k.fail(Refused, errs.Internal, "not the name of a post", nil)
 	}
+	parent, _, _ := strings.Cut(string(n), "/localPosts/")
 	_, failed := k.parent(parent)
 	return failed
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,6 +19,10 @@ import (
 //	GET    /admin/journal?route=&location=&effects=true&after=SEQ   entries, oldest first
 //	DELETE /admin/journal                                           forget them, and the peaks of the statistics
 //	GET    /admin/posts?location=                                   existing posts, newest first
+//	POST   /admin/posts (a PostChange); DELETE /admin/posts?name=   somebody else changes or deletes a post
+//	GET    /admin/reviews?location=                                 existing reviews with their replies, newest first
+//	POST   /admin/reviews (a Review) -> the review                  adds one; with the name of one, changes the members given
+//	DELETE /admin/reviews?name=                                     its author or Google deletes it
 //	GET    /admin/stats
 //	GET    /admin/rules                                             what the simulator believes, with evidence
 //	GET    /admin/faults, POST (a Fault) -> {"id"}, DELETE
@@ -36,6 +41,17 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("DELETE /admin/journal", func(w http.ResponseWriter, _ *http.Request) { s.ClearJournal(); writeJSON(w, struct{}{}) })
 	m.HandleFunc("GET /admin/posts", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, s.Posts(LocationName(r.URL.Query().Get("location"))))
+	})
+	m.HandleFunc("POST /admin/posts", s.adminChangePost)
+	m.HandleFunc("DELETE /admin/posts", func(w http.ResponseWriter, r *http.Request) {
+		writeDone(w, s.RemovePost(PostName(r.URL.Query().Get("name"))))
+	})
+	m.HandleFunc("GET /admin/reviews", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, s.Reviews(LocationName(r.URL.Query().Get("location"))))
+	})
+	m.HandleFunc("POST /admin/reviews", s.adminPutReview)
+	m.HandleFunc("DELETE /admin/reviews", func(w http.ResponseWriter, r *http.Request) {
+		writeDone(w, s.RemoveReview(ReviewName(r.URL.Query().Get("name"))))
 	})
 	m.HandleFunc("GET /admin/stats", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Stats()) })
 	m.HandleFunc("GET /admin/rules", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, Rules()) })
@@ -224,7 +240,7 @@ func writeDone(w http.ResponseWriter, err error) {
 
 func writeMistake(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if errors.Is(err, errNoFault) || errors.Is(err, errNoGrant) {
+	if slices.ContainsFunc([]error{errNoFault, errNoGrant, errNoPost, errNoReview}, func(e error) bool { return errors.Is(err, e) }) {
 		status = http.StatusNotFound
 	}
 	writeStatus(w, status, adminError{err.Error()})

@@ -54,6 +54,33 @@ func (c Client) Posts(ctx context.Context, location LocationName) ([]Post, error
 	return out, c.do(ctx, http.MethodGet, "posts?location="+url.QueryEscape(string(location)), nil, &out)
 }
 
+// ChangePost changes a post behind everybody's back.
+func (c Client) ChangePost(ctx context.Context, change PostChange) error {
+	return c.do(ctx, http.MethodPost, "posts", change, nil)
+}
+
+// RemovePost deletes a post behind everybody's back.
+func (c Client) RemovePost(ctx context.Context, name PostName) error {
+	return c.do(ctx, http.MethodDelete, "posts?name="+url.QueryEscape(string(name)), nil, nil)
+}
+
+// Reviews gives the reviews of a location, or of all for "".
+func (c Client) Reviews(ctx context.Context, location LocationName) ([]Review, error) {
+	var out []Review
+	return out, c.do(ctx, http.MethodGet, "reviews?location="+url.QueryEscape(string(location)), nil, &out)
+}
+
+// PutReview adds a review, or changes the one by the given name: members that are zero in r stay as they are.
+func (c Client) PutReview(ctx context.Context, r Review) (Review, error) {
+	var out Review
+	return out, c.do(ctx, http.MethodPost, "reviews", r, &out)
+}
+
+// RemoveReview deletes a review.
+func (c Client) RemoveReview(ctx context.Context, name ReviewName) error {
+	return c.do(ctx, http.MethodDelete, "reviews?name="+url.QueryEscape(string(name)), nil, nil)
+}
+
 // Stats gives the figures over the journal.
 func (c Client) Stats(ctx context.Context) (Stats, error) {
 	var out Stats

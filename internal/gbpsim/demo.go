@@ -72,7 +72,7 @@ func places() []place {
 }
 
 // JapaneseChain is a world with one café chain of n stores (at most 9999) over Japan, a LOCATION_GROUP account that holds
-// them, the owner's PERSONAL account, and the owner's grant. It is the same for the same n, and the stores of a smaller
+// them, the owner's PERSONAL account, the owner's grant, and a few reviews of each store. It is the same for the same n, and the stores of a smaller
 // world are the first of a larger one. Numbers cannot ring: no exchange in Japan starts with 1.
 func JapaneseChain(n int) World {
 	w := World{
@@ -85,6 +85,7 @@ func JapaneseChain(n int) World {
 	all := places()
 	for i := range min(n, 9999) {
 		w.Locations = append(w.Locations, demoStore(all[i%len(all)], i, i/len(all)))
+		w.Reviews = append(w.Reviews, demoReviews(w.Locations[i].Name, i)...)
 	}
 	return w
 }

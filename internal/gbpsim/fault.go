@@ -21,10 +21,12 @@ type Fault struct {
 	// ID is chosen by AddFault when it is "".
 	ID FaultID `json:"id,omitempty"`
 
-	// Route, Location, Account and Email are conditions. Location is taken in any spelling; Email is the grant's.
+	// Route, Location, Account, Resource and Email are conditions. Location is taken in any spelling; Resource is the full
+	// name of a post or review in the path; Email is the grant's.
 	Route    Route        `json:"route,omitempty"`
 	Location LocationName `json:"location,omitempty"`
 	Account  AccountName  `json:"account,omitempty"`
+	Resource string       `json:"resource,omitempty"`
 	Email    string       `json:"email,omitempty"`
 	// From is the first matching request that the fault fires on, counted from 1 (0 is 1), and Count how many it fires on
 	// from there (0 is all).
@@ -58,14 +60,19 @@ type Fault struct {
 	// Hold stops the request before or after its effect until Release.
 	Hold HoldPoint `json:"hold,omitempty"`
 
-	// HiddenSeconds is how long, by the simulator's clock, a created post stays out of lists and gets, or a deleted one stays in them.
+	// HiddenSeconds is how long, by the simulator's clock, a created post stays out of lists and gets, or a deleted one stays in
+	// them; a changed or deleted reply is read as it was before.
 	// HiddenIn restricts that to "list" or "get".
 	HiddenSeconds float64 `json:"hidden_seconds,omitempty"`
 	HiddenIn      string  `json:"hidden_in,omitempty"`
-	// State forces the state of a created post: REJECTED or PROCESSING. It becomes SettleState ("" is LIVE) after SettleSeconds; 0 is never.
+	// State forces the state of a created post (REJECTED or PROCESSING) or of a written reply (REJECTED or PENDING). It becomes
+	// SettleState ("" is LIVE, for a reply APPROVED) after SettleSeconds; 0 is never. PolicyViolation is the reason that a
+	// rejected reply shows; "" is GENERIC_VIOLATION.
 	State         string  `json:"state,omitempty"`
 	SettleSeconds float64 `json:"settle_seconds,omitempty"`
 	SettleState   string  `json:"settle_state,omitempty"`
+
+	PolicyViolation string `json:"policy_violation,omitempty"`
 	// Revoke ends the grant that the request uses before the request is looked at.
 	Revoke bool `json:"revoke,omitempty"`
 }
@@ -142,8 +149,8 @@ func (f Fault) check() error {
 		bad("hidden_in: want list or get")
 	}
 	for _, s := range []string{f.State, f.SettleState} {
-		if !slices.Contains([]string{"", stateRejected, stateProcessing, stateLive}, s) {
-			bad("state %q: want REJECTED, PROCESSING or LIVE", s)
+		if !slices.Contains([]string{"", stateRejected, stateProcessing, stateLive, replyPending, replyApproved}, s) {
+			bad("state %q: want REJECTED, PROCESSING or LIVE, for a reply REJECTED, PENDING or APPROVED", s)
 		}
 	}
 	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
@@ -247,7 +254,7 @@ func (fs *faults) match(e *Entry) *orderedFault {
 	var firing *orderedFault
 	for _, f := range fs.rules {
 		if f.Route != "" && f.Route != e.Route || f.Location != "" && f.Location != e.Location ||
-			f.Account != "" && f.Account != e.Account || f.Email != "" && f.Email != e.Email {
+			f.Account != "" && f.Account != e.Account || f.Resource != "" && f.Resource != e.Resource || f.Email != "" && f.Email != e.Email {
 			continue
 		}
 		f.matched++

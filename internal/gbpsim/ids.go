@@ -17,6 +17,9 @@ type LocationName string
 // PostName is the v4 name "accounts/{a}/locations/{l}/localPosts/{p}".
 type PostName string
 
+// ReviewName is the v4 name "accounts/{a}/locations/{l}/reviews/{r}".
+type ReviewName string
+
 // valid tells whether the name has its two parts.
 func (a AccountName) valid() bool { return twoParts(string(a), "accounts") }
 
@@ -60,6 +63,17 @@ func stableDigits(seed uint64, n int) string {
 		b.WriteByte(byte('0' + d))
 	}
 	return b.String()
+}
+
+// stableText gives n characters of an opaque id that depend only on the seed number.
+func stableText(seed uint64, n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	digits := stableDigits(seed, 2*n)
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[(int(digits[2*i]-'0')*10+int(digits[2*i+1]-'0'))%len(letters)]
+	}
+	return string(b)
 }
 
 func randomText(n int) string {

@@ -36,7 +36,10 @@ type Entry struct {
 	Fault FaultID `json:"fault,omitempty"`
 	// Unknown marks a request that the simulator does not simulate.
 	Unknown bool `json:"unknown,omitempty"`
-	// Effect tells that something was created or deleted: Post, at EffectTime (later than now for a delayed effect).
+	// Resource is the full name of the thing that the path names (a post, a review) or that the request created; "" without one.
+	Resource string `json:"resource,omitempty"`
+	// Effect tells that something was created, changed or deleted: Resource, at EffectTime (later than now for a delayed
+	// effect). Post is Resource where that is a post.
 	Effect     bool      `json:"effect"`
 	EffectTime time.Time `json:"effect_time,omitzero"`
 	Post       PostName  `json:"post,omitempty"`

@@ -21,6 +21,12 @@ type Knobs struct {
 	// ListLagSeconds and GetLagSeconds are how long a new post is missing from lists and answers 404 to get.
 	ListLagSeconds float64 `json:"list_lag_seconds,omitempty"`
 	GetLagSeconds  float64 `json:"get_lag_seconds,omitempty"`
+	// ReplyPendingSeconds is how long a written reply to a review stays PENDING; 0 is not at all.
+	ReplyPendingSeconds float64 `json:"reply_pending_seconds,omitempty"`
+	// UnverifiedStatus is the answer to calls for reviews of an unverified location: 400 FAILED_PRECONDITION (the default) or 403.
+	UnverifiedStatus int `json:"unverified_status,omitempty"`
+	// NoReplyStatus is the answer to deleting a reply that is not there: 404 (the default) or 200.
+	NoReplyStatus int `json:"no_reply_status,omitempty"`
 	// VideoStatus is the answer to video in a post: 500 (the default) or 400.
 	VideoStatus int `json:"video_status,omitempty"`
 	// AllowAlerts lets ALERT posts through.
@@ -52,7 +58,7 @@ type Knobs struct {
 func (k Knobs) check() error {
 	var problems []error
 	for name, v := range map[string]float64{
-		"token_seconds": float64(k.TokenSeconds), "processing_seconds": k.ProcessingSeconds, "list_lag_seconds": k.ListLagSeconds, "get_lag_seconds": k.GetLagSeconds,
+		"token_seconds": float64(k.TokenSeconds), "processing_seconds": k.ProcessingSeconds, "list_lag_seconds": k.ListLagSeconds, "get_lag_seconds": k.GetLagSeconds, "reply_pending_seconds": k.ReplyPendingSeconds,
 		"latency_ms": float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
 	} {
 		if v < 0 {
@@ -61,6 +67,12 @@ func (k Knobs) check() error {
 	}
 	if k.VideoStatus != 0 && k.VideoStatus != 500 && k.VideoStatus != 400 {
 		problems = append(problems, errors.New("knob video_status: want 500 or 400"))
+	}
+	if k.UnverifiedStatus != 0 && k.UnverifiedStatus != 400 && k.UnverifiedStatus != 403 {
+		problems = append(problems, errors.New("knob unverified_status: want 400 or 403"))
+	}
+	if k.NoReplyStatus != 0 && k.NoReplyStatus != 404 && k.NoReplyStatus != 200 {
+		problems = append(problems, errors.New("knob no_reply_status: want 404 or 200"))
 	}
 	return errors.Join(problems...)
 }

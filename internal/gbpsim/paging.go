@@ -17,8 +17,13 @@ type pageRequest struct {
 
 // page reads pageSize and pageToken. standard is the size without pageSize, most the maximum.
 func (c *call) page(standard, most int) (pageRequest, *reply) {
+	return c.pageOf(c.parameter("pageSize"), c.parameter("pageToken"), standard, most)
+}
+
+// pageOf reads a page size and a page token, wherever they stood; "" is an absent one.
+func (c *call) pageOf(size, token string, standard, most int) (pageRequest, *reply) {
 	p := pageRequest{size: standard, empty: c.sim.knobs.EmptyPages}
-	if v := c.parameter("pageSize"); v != "" {
+	if v := size; v != "" {
 		n, err := strconv.ParseInt(v, 10, 32)
 		if err != nil {
 			r := badRequest(rulePageSize, "page_size", `Invalid value at 'page_size' (TYPE_INT32), "`+v+`"`)
@@ -32,7 +37,7 @@ func (c *call) page(standard, most int) (pageRequest, *reply) {
 			p.size = int(min(n, int64(most)))
 		}
 	}
-	if v := c.parameter("pageToken"); v != "" {
+	if v := token; v != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(v)
 		kind, rest, ok := strings.Cut(string(raw), " ")
 		route, after, ok2 := strings.Cut(rest, " ")

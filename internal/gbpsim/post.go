@@ -125,7 +125,7 @@ type post struct {
 	search   string
 	// born and died bound its existence; a zero died is not yet. Both may lie ahead.
 	born, died time.Time
-	edited     time.Time // zero until it is patched
+	edited     time.Time // zero for a post that nobody changed
 	order      uint64    // among posts of one instant
 	// inLists and inGets are when it becomes visible, gone* when a deletion does.
 	inLists, inGets         time.Time

@@ -19,7 +19,7 @@ type reply struct {
 	rule RuleID
 	// unknown marks what the simulator does not simulate.
 	unknown bool
-	// post is the post that the request created or deleted; effect tells that it did.
+	// effect tells that the request changed what exists; post is the post that it created or deleted, if any.
 	post   PostName
 	effect bool
 }

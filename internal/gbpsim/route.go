@@ -31,6 +31,11 @@ const (
 	RouteLocalPostsList   Route = "localPosts.list"
 	RouteLocalPostsPatch  Route = "localPosts.patch"
 	RouteLocalPostsDelete Route = "localPosts.delete"
+	RouteReviewsList      Route = "reviews.list"
+	RouteReviewsGet       Route = "reviews.get"
+	RouteReviewsReply     Route = "reviews.updateReply"
+	RouteReviewsUnreply   Route = "reviews.deleteReply"
+	RouteReviewsBatch     Route = "locations.batchGetReviews"
 )
 
 // Routes gives all simulated methods.
@@ -62,6 +67,7 @@ type route struct {
 func routes() []*route {
 	paging := []string{"pageSize", "pageToken"}
 	const posts = "v4/accounts/*/locations/*/localPosts"
+	const reviews = "v4/accounts/*/locations/*/reviews"
 	return []*route{
 		{name: RouteToken, host: hostOAuth, method: http.MethodPost, pattern: "token", open: true, handle: (*call).exchangeToken},
 		{name: RouteRevoke, host: hostOAuth, method: http.MethodPost, pattern: "revoke", open: true, handle: (*call).revokeToken},
@@ -74,6 +80,11 @@ func routes() []*route {
 		{name: RouteLocalPostsGet, host: hostMyBusiness, method: http.MethodGet, pattern: posts + "/*", handle: (*call).getPost},
 		{name: RouteLocalPostsPatch, host: hostMyBusiness, method: http.MethodPatch, pattern: posts + "/*", parameters: []string{"updateMask"}, write: true, handle: (*call).patchPost},
 		{name: RouteLocalPostsDelete, host: hostMyBusiness, method: http.MethodDelete, pattern: posts + "/*", write: true, handle: (*call).deletePost},
+		{name: RouteReviewsList, host: hostMyBusiness, method: http.MethodGet, pattern: reviews, parameters: append([]string{"orderBy"}, paging...), handle: (*call).listReviews},
+		{name: RouteReviewsGet, host: hostMyBusiness, method: http.MethodGet, pattern: reviews + "/*", handle: (*call).getReview},
+		{name: RouteReviewsReply, host: hostMyBusiness, method: http.MethodPut, pattern: reviews + "/*/reply", write: true, handle: (*call).updateReply},
+		{name: RouteReviewsUnreply, host: hostMyBusiness, method: http.MethodDelete, pattern: reviews + "/*/reply", write: true, handle: (*call).deleteReply},
+		{name: RouteReviewsBatch, host: hostMyBusiness, method: http.MethodPost, pattern: "v4/accounts/*/locations:batchGetReviews", handle: (*call).batchReviews},
 	}
 }
 
@@ -122,12 +133,7 @@ func fits(pattern string, segments []string) (args []string, ok bool) {
 }
 
 // resources reads the stars of the pattern as resource names.
-func (r *route) resources(args []string) (AccountName, LocationName, PostName) {
-	var (
-		account  AccountName
-		location LocationName
-		post     PostName
-	)
+func (r *route) resources(args []string) (account AccountName, location LocationName, post PostName, review ReviewName) {
 	next := 0
 	parts := strings.Split(r.pattern, "/")
 	for i, p := range parts {
@@ -141,10 +147,12 @@ func (r *route) resources(args []string) (AccountName, LocationName, PostName) {
 			location = LocationName("locations/" + args[next])
 		case "localPosts":
 			post = PostName(string(account) + "/" + string(location) + "/localPosts/" + args[next])
+		case "reviews":
+			review = ReviewName(string(account) + "/" + string(location) + "/reviews/" + args[next])
 		}
 		next++
 	}
-	return account, location, post
+	return account, location, post, review
 }
 
 // parameter is the value of a query parameter in either spelling.

@@ -97,6 +97,22 @@ const (
 	rulePatchFixed      RuleID = "post.patch_fixed"
 	rulePatchOutput     RuleID = "post.patch_output_only"
 	rulePostOrder       RuleID = "post.newest_first"
+
+	ruleVerifiedOnly   RuleID = "review.verified_only"
+	ruleReviewNotFound RuleID = "review.not_found"
+	ruleReviewOrderBy  RuleID = "review.order_by"
+	ruleReviewOrder    RuleID = "review.newest_first"
+	ruleReviewTotals   RuleID = "review.totals"
+	ruleRatingOnly     RuleID = "review.rating_only"
+	ruleReplyText      RuleID = "review.reply_text"
+	ruleReplyLength    RuleID = "review.reply_length"
+	ruleReplyUpsert    RuleID = "review.reply_upsert"
+	ruleReplyStates    RuleID = "review.reply_states"
+	ruleReplyAdverts   RuleID = "review.reply_adverts"
+	ruleReplyMissing   RuleID = "review.reply_missing"
+	ruleReplyEdit      RuleID = "review.reply_is_an_edit"
+	ruleBatchLocations RuleID = "review.batch_locations"
+	ruleBatchAccess    RuleID = "review.batch_access"
 )
 
 // Rules lists all rules. A live finding that contradicts one is applied by changing its line and the code that names it.
@@ -174,5 +190,21 @@ func Rules() []Rule {
 		{rulePatchOutput, Assumed, "Output-only fields in a mask are refused.", true},
 		{rulePostNotFound, Documented, "A post that does not exist or is deleted: JSON 404.", true},
 		{rulePostOrder, Captured, "Lists are newest first, rejected posts included; a location without posts answers {} (probed).", false},
+
+		{ruleVerifiedOnly, Documented, "Reviews and replies exist for verified locations only. The refusal is assumed: 400 FAILED_PRECONDITION, or 403 by a knob.", true},
+		{ruleReviewNotFound, Documented, "A review that does not exist or is deleted: JSON 404.", true},
+		{ruleReviewOrderBy, Documented, "orderBy takes rating, rating desc and updateTime desc; anything else, ascending updateTime too, answers 400 (assumed).", true},
+		{ruleReviewOrder, Documented, "Lists are newest first by updateTime; a page has at most 50 reviews, and 50 without a size (assumed).", false},
+		{ruleReviewTotals, Documented, "A list gives averageRating and totalReviewCount of the location; a location without reviews answers {} (assumed).", false},
+		{ruleRatingOnly, Documented, "A review that is only a rating has no comment; ignoreRatingOnlyReviews leaves those out of a batch.", false},
+		{ruleReplyText, Assumed, "A reply without text: 400 ValidationError code 2, field comment.", true},
+		{ruleReplyLength, Documented, "A reply has at most 4096 bytes of UTF-8. The refusal is assumed: 400 ValidationError, field comment.", true},
+		{ruleReplyUpsert, Documented, "A reply is created or replaced; a review has at most one. The same text again enters moderation again (assumed).", false},
+		{ruleReplyStates, Documented, "reviewReplyState is PENDING, APPROVED or REJECTED, the last with policyViolation; how long it takes is a knob.", false},
+		{ruleReplyAdverts, Assumed, "A reply with a phone number or a web address is rejected as ADVERTISING_AND_SOLICITATION.", false},
+		{ruleReplyMissing, Assumed, "Deleting a reply that is not there: 404, or 200 by a knob.", true},
+		{ruleReplyEdit, Assumed, "Writing and deleting a reply draw on the location's 10 edits a minute.", false},
+		{ruleBatchLocations, Documented, "A batch names 1 to 50 locations by their v4 names under the account of the path; the refusal of others is assumed.", true},
+		{ruleBatchAccess, Assumed, "One location of a batch that is missing, forbidden or unverified refuses the whole batch.", false},
 	}
 }

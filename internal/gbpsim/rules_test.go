@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
 )
 
@@ -149,8 +151,49 @@ func refusals() []refusal {
 		{rule: "post.not_found", method: "PATCH", path: "/1?updateMask=summary", body: `{"summary":"s"}`, status: 404, word: "NOT_FOUND"},
 		{rule: "post.not_found", method: "GET", path: "/1", status: 404, word: "NOT_FOUND"},
 		{rule: "post.not_found", method: "DELETE", path: "/1", status: 404},
+
+		{rule: "review.verified_only", method: "GET", path: reviewsOf(0), before: unverified, word: "FAILED_PRECONDITION"},
+		{rule: "review.verified_only", method: "GET", path: reviewOf(0, 0), before: unverified, knobs: gbpsim.Knobs{UnverifiedStatus: 403}, status: 403, word: "PERMISSION_DENIED"},
+		{rule: "review.verified_only", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":"a"}`, before: unverified, word: "FAILED_PRECONDITION"},
+		{rule: "review.verified_only", method: "DELETE", path: reviewOf(0, 0) + "/reply", before: unverified, word: "FAILED_PRECONDITION"},
+		{rule: "review.verified_only", path: batchPath, body: batchOf(1, 0), before: unverified, word: "FAILED_PRECONDITION"},
+		{rule: "review.not_found", method: "GET", path: reviewsOf(0) + "/none", status: 404, word: "NOT_FOUND"},
+		{rule: "review.not_found", method: "PUT", path: reviewsOf(0) + "/none/reply", body: `{"comment":"a"}`, status: 404},
+		{rule: "review.not_found", method: "DELETE", path: reviewsOf(0) + "/none/reply", status: 404},
+		{rule: "review.not_found", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":"a"}`, before: func(b *bench) { _ = b.sim.RemoveReview(b.reviews(0)[0].Name) }, status: 404},
+		{rule: "review.order_by", method: "GET", path: reviewsOf(0) + "?orderBy=updateTime", field: "order_by"},
+		{rule: "review.order_by", method: "GET", path: reviewsOf(0) + "?orderBy=rating%20asc", field: "order_by"},
+		{rule: "review.order_by", path: batchPath, body: strings.Replace(batchOf(0), "{", `{"orderBy":"stars",`, 1), field: "order_by"},
+		{rule: "review.reply_text", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{}`, field: "comment", code: 2},
+		{rule: "review.reply_text", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":" \n"}`, field: "comment", code: 2},
+		{rule: "review.reply_length", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":"` + strings.Repeat("あ", 1366) + `"}`, field: "comment", word: "4096"},
+		{rule: "review.reply_missing", method: "DELETE", path: reviewOf(0, 1) + "/reply", status: 404},
+		{rule: "review.batch_locations", path: batchPath, body: `{}`, field: "location_names"},
+		{rule: "review.batch_locations", path: batchPath, body: `{"locationNames":["` + strings.Repeat(`x","`, 50) + `x"]}`, field: "location_names", word: "50"},
+		{rule: "review.batch_locations", path: batchPath, body: `{"locationNames":["` + string(gbpsim.JapaneseChain(1).Locations[0].Name) + `"]}`, field: "location_names[0]"},
+		{rule: "review.batch_locations", path: batchPath, body: `{"locationNames":["` + string(strangerAccount) + "/" + string(strangerStore) + `"]}`, field: "location_names[0]"},
+		{rule: "auth.no_access", path: batchPath, body: `{"locationNames":["` + string(gbpsim.DemoGroup) + "/" + string(strangerStore) + `"]}`, status: 404},
+		{rule: "auth.no_access", path: v4Host + "/v4/" + string(strangerAccount) + "/locations:batchGetReviews", body: batchOf(0), status: 404},
+		{rule: "auth.no_access", method: "GET", path: v4Host + "/v4/" + string(strangerAccount) + "/" + string(strangerStore) + "/reviews", status: 404},
+		{rule: "auth.permission_denied", method: "GET", path: reviewsOf(0), before: func(b *bench) { b.change(0, func(l *gbpsim.Location) { l.PermissionDenied = true }) }, status: 403},
+		{rule: "request.unknown_field", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":"a","text":"b"}`, field: "reply"},
+		{rule: "request.unknown_field", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"Comment":"a"}`, field: "reply"},
+		{rule: "request.value_type", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":["a"]}`, field: "reply.comment"},
+		{rule: "request.value_type", path: batchPath, body: `{"ignoreRatingOnlyReviews":"yes"}`, field: "batch_get_reviews_request.ignore_rating_only_reviews"},
+		{rule: "request.json", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `"a"`},
+		{rule: "request.page_size", method: "GET", path: reviewsOf(0) + "?pageSize=x", field: "page_size"},
+		{rule: "request.unknown_parameter", method: "GET", path: reviewsOf(0) + "?ignoreRatingOnlyReviews=true"},
+		{rule: "route.unknown", method: "PATCH", path: reviewOf(0, 0) + "/reply", body: `{"comment":"a"}`, status: 404, word: "<!DOCTYPE html>"},
+		{rule: "route.unknown", method: "GET", path: reviewOf(0, 0) + "/reply", status: 404, word: "<!DOCTYPE html>"},
+		{rule: "route.unknown", method: "DELETE", path: reviewOf(0, 0), status: 404, word: "<!DOCTYPE html>"},
+		{rule: "route.unknown", method: "GET", path: v4Host + "/v4/" + string(gbpsim.JapaneseChain(1).Locations[0].Name) + "/reviews", status: 404, word: "<!DOCTYPE html>"},
+		{rule: "quota.edits_per_location", method: "PUT", path: reviewOf(0, 0) + "/reply", body: `{"comment":"a"}`, knobs: gbpsim.Knobs{EditsPerMinute: 1}, before: func(b *bench) { b.created(0) }, status: 429},
+		{rule: "quota.edits_per_location", method: "DELETE", path: reviewOf(0, 0) + "/reply", knobs: gbpsim.Knobs{EditsPerMinute: 1}, before: func(b *bench) { b.created(0) }, status: 429},
+		{rule: "quota.zero", method: "GET", path: reviewsOf(0), knobs: gbpsim.Knobs{QuotaZeroAPIs: []string{v4Host}}, status: 429, word: `"quota_limit_value": "0"`},
 	}
 }
+
+func unverified(b *bench) { b.change(0, func(l *gbpsim.Location) { l.Unverified = true }) }
 
 // change edits a seeded store.
 func (b *bench) change(store int, edit func(*gbpsim.Location)) {
@@ -173,7 +216,7 @@ func TestRefusals(t *testing.T) {
 			if c.before != nil {
 				c.before(b)
 			}
-			before := len(b.sim.Posts(""))
+			before, reviewed := len(b.sim.Posts("")), b.sim.Reviews("")
 			method, path, status := c.method, c.path, c.status
 			if method == "" {
 				method = "POST"
@@ -198,6 +241,9 @@ func TestRefusals(t *testing.T) {
 			}
 			if n := len(b.sim.Posts("")); n != before {
 				t.Errorf("a refused request changed the number of posts from %d to %d", before, n)
+			}
+			if d := cmp.Diff(reviewed, b.sim.Reviews("")); d != "" {
+				t.Errorf("a refused request changed reviews:\n%s", d)
 			}
 			if strings.Contains(a.raw, string(c.rule)) {
 				t.Errorf("the rule's id is on the wire:\n%s", a.raw)

@@ -25,6 +25,7 @@ type call struct {
 	account  AccountName
 	location LocationName
 	post     PostName
+	review   ReviewName
 	grant    *grant // nil without a known access token
 	token    string // the access token as sent
 	fault    *Fault // the fault that fires, or nil
@@ -84,8 +85,8 @@ func (c *call) enter(host, path string) *Entry {
 	if rt, args := match(s.routes, host, r.Method, path); rt != nil {
 		c.route = rt
 		e.Route, e.Write = rt.name, rt.write
-		c.account, c.location, c.post = rt.resources(args)
-		e.Account, e.Location = c.account, c.location
+		c.account, c.location, c.post, c.review = rt.resources(args)
+		e.Account, e.Location, e.Resource = c.account, c.location, orDefault(string(c.post), string(c.review))
 	}
 	secret := c.route != nil && c.route.host == hostOAuth
 	if !secret {
@@ -169,7 +170,9 @@ func (c *call) carryOut(e *Entry) reply {
 	}
 	s.mu.Unlock()
 	if out.effect {
-		s.journal.update(e, func(e *Entry) { e.Effect, e.EffectTime, e.Post = true, at, out.post })
+		s.journal.update(e, func(e *Entry) {
+			e.Effect, e.EffectTime, e.Post, e.Resource = true, at, out.post, orDefault(string(out.post), e.Resource)
+		})
 	}
 	return out
 }

@@ -28,6 +28,7 @@ type kind int
 const (
 	text kind = iota
 	integer
+	boolean
 	timestamp
 	enumeration
 	message
@@ -151,6 +152,11 @@ func (s shape) fit(v any, at string) (any, *shapeError) {
 			return wrong("TYPE_INT32")
 		}
 		return n, nil
+	case boolean:
+		if _, ok := v.(bool); !ok {
+			return wrong("TYPE_BOOL")
+		}
+		return v, nil
 	}
 	t, ok := v.(string)
 	switch {

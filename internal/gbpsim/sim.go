@@ -38,10 +38,12 @@ type Sim struct {
 	advanced  atomic.Int64 // nanoseconds added to Options.Now
 	postIDs   postIDs
 	postShape shape
-	journal   *journal
-	faults    faults
-	routes    []*route
-	anonymous http.Handler // everything that is not Google
+	// replyShape and batchShape are the bodies of updateReply and batchGetReviews.
+	replyShape, batchShape shape
+	journal                *journal
+	faults                 faults
+	routes                 []*route
+	anonymous              http.Handler // everything that is not Google
 
 	mu sync.Mutex // guards what follows; sections are short
 	state
@@ -58,6 +60,7 @@ type state struct {
 	grants    map[string]*grant // by current refresh token
 	tokens    map[string]accessToken
 	posts     map[PostName]*post
+	reviews   map[ReviewName]*review
 	quotas    map[string]*budget // by host
 }
 
@@ -65,7 +68,9 @@ type location struct {
 	Location
 	fields map[string]json.RawMessage
 	posts  []*post // oldest first
-	edits  budget
+	// reviews are in no order.
+	reviews []*review
+	edits   budget
 }
 
 type grant struct {
@@ -86,7 +91,7 @@ func New(o Options) (*Sim, error) {
 	if err := o.Knobs.check(); err != nil {
 		return nil, err
 	}
-	s := &Sim{options: o, closed: make(chan struct{}), journal: newJournal(), routes: routes(), postShape: localPostShape()}
+	s := &Sim{options: o, closed: make(chan struct{}), journal: newJournal(), routes: routes(), postShape: localPostShape(), replyShape: reviewReplyShape(), batchShape: batchReviewsShape()}
 	s.postIDs.n.Store(uint64(o.Now().UnixMicro())) // ids of two processes differ
 	s.anonymous = s.adminHandler()
 	s.Reset()
@@ -108,7 +113,7 @@ func (s *Sim) Advance(d time.Duration) time.Time {
 	return s.Now()
 }
 
-// Seed adds to the world; what exists by the same name is replaced and keeps its posts. A world with mistakes changes nothing.
+// Seed adds to the world; what exists by the same name is replaced and keeps its posts and reviews. A world with mistakes changes nothing.
 func (s *Sim) Seed(w World) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +121,7 @@ func (s *Sim) Seed(w World) error {
 	for _, a := range s.accounts {
 		known[a.Name] = true
 	}
-	if err := w.check(known); err != nil {
+	if err := w.check(known, s.knows); err != nil {
 		return err
 	}
 	if w.Project != "" {
@@ -142,6 +147,9 @@ func (s *Sim) Seed(w World) error {
 		s.locations = append(s.locations, n)
 		s.byName[l.Name] = n
 	}
+	for _, r := range w.Reviews {
+		s.putReview(r)
+	}
 	for _, g := range w.Grants {
 		if old := s.grants[g.RefreshToken]; old != nil {
 			old.email, old.revoked = g.Email, g.Revoked
@@ -152,14 +160,14 @@ func (s *Sim) Seed(w World) error {
 	return nil
 }
 
-// Reset forgets posts, tokens, faults, journal and later seeds, and returns to Options.Seed and Options.Knobs. Held
+// Reset forgets posts, replies, tokens, faults, journal and later seeds, and returns to Options.Seed and Options.Knobs. Held
 // requests are let go. The clock stays, because it must not run back.
 func (s *Sim) Reset() {
 	_ = s.faults.remove("")
 	s.mu.Lock()
 	s.state = state{
 		project: defaultProject, clients: map[string]string{}, byName: map[LocationName]*location{}, grants: map[string]*grant{},
-		tokens: map[string]accessToken{}, posts: map[PostName]*post{}, quotas: map[string]*budget{},
+		tokens: map[string]accessToken{}, posts: map[PostName]*post{}, reviews: map[ReviewName]*review{}, quotas: map[string]*budget{},
 	}
 	s.knobs = s.options.Knobs
 	s.mu.Unlock()
@@ -185,7 +193,7 @@ func (s *Sim) SetKnobs(k Knobs) error {
 	return nil
 }
 
-// World gives accounts, locations and grants as they are now.
+// World gives accounts, locations and grants as they are now; Posts and Reviews give the rest.
 func (s *Sim) World() World {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 func TestStrictFailsOnWhatIsNotSimulated(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int32{
-		"/mybusiness.googleapis.com/v4/accounts/1/locations/2/reviews": 1,
-		"/mybusinessqanda.googleapis.com/v1/locations/1/questions":     1,
+		"/mybusiness.googleapis.com/v4/accounts/1/locations/2/admins": 1,
+		"/mybusinessqanda.googleapis.com/v1/locations/1/questions":    1,
 		"/v4/accounts/1": 1, // the host segment is missing
 		"/":              0,
 		"/admin/stats":   0,

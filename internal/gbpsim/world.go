@@ -18,6 +18,7 @@ type World struct {
 	Accounts     []Account     `json:"accounts,omitempty"`
 	Locations    []Location    `json:"locations,omitempty"`
 	Grants       []Grant       `json:"grants,omitempty"`
+	Reviews      []Review      `json:"reviews,omitempty"`
 }
 
 // OAuthClient is a registered client of the token endpoint.
@@ -67,6 +68,9 @@ type Location struct {
 	PermissionDenied bool `json:"permission_denied,omitempty"`
 	// PostsDisabled makes creating posts answer LOCATION_DISABLED_FOR_LOCAL_POST_API.
 	PostsDisabled bool `json:"posts_disabled,omitempty"`
+	// Unverified leaves hasVoiceOfMerchant out of the made-up metadata. A location whose metadata lacks it has no reviews to
+	// read or answer.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
 // Grant is the consent of one person to the product: the refresh token that stands for the email.
@@ -89,7 +93,7 @@ func locationFields() []string {
 }
 
 // check reports every mistake of a world at once.
-func (w World) check(known map[AccountName]bool) error {
+func (w World) check(known map[AccountName]bool, exists func(LocationName) bool) error {
 	var problems []error
 	accounts := maps.Clone(known)
 	if accounts == nil {
@@ -118,6 +122,12 @@ func (w World) check(known map[AccountName]bool) error {
 		}
 		if _, err := l.wire(); err != nil {
 			problems = append(problems, fmt.Errorf("locations[%d]: %w", i, err))
+		}
+	}
+	for i, r := range w.Reviews {
+		there := exists(r.Location) || slices.ContainsFunc(w.Locations, func(l Location) bool { return l.Name == r.Location })
+		if err := r.check(there); err != nil {
+			problems = append(problems, fmt.Errorf("reviews[%d]: %w", i, err))
 		}
 	}
 	for i, g := range w.Grants {
@@ -181,12 +191,14 @@ func (l Location) wire() (map[string]json.RawMessage, error) {
 	}
 	set(plain, "openInfo", map[string]string{"status": "OPEN"}, false)
 	cid := l.cid()
-	set(plain, "metadata", map[string]json.RawMessage{
-		"canDelete": json.RawMessage("true"), "hasVoiceOfMerchant": json.RawMessage("true"),
+	metadata := object{
+		"canDelete":    json.RawMessage("true"),
 		"placeId":      json.RawMessage(`"ChIJ` + cid + `sim"`),
 		"mapsUri":      json.RawMessage(`"https://maps.google.com/maps?cid=` + cid + `"`),
 		"newReviewUri": json.RawMessage(`"https://search.google.com/local/writereview?placeid=ChIJ` + cid + `sim"`),
-	}, false)
+	}
+	set(metadata, "hasVoiceOfMerchant", true, l.Unverified)
+	set(plain, "metadata", metadata, false)
 	for field, raw := range plain {
 		if _, there := out[field]; !there {
 			out[field] = raw

@@ -1,0 +1,41 @@
+package gbp
+
+import (
+	"unicode/utf8"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+)
+
+// publicText collects what is found out about texts for one store's public page, whatever they are a part of: templates are
+// filled in, lengths checked, and what people regret is pointed at.
+type publicText struct {
+	loc    Location
+	locale errs.Locale
+	// phoneAdvice says what to do instead of writing a phone number.
+	phoneAdvice errs.Text
+	violations  []errs.Violation
+	warnings    []Warning
+	links       []string
+	phones      []string
+}
+
+// text renders a template, checks the length in characters (max 0: none) and looks for what should not be on a public page.
+func (r *publicText) text(at, s string, limit int) string {
+	if s == "" {
+		return ""
+	}
+	out := r.template(at, s)
+	if n := utf8.RuneCountInString(out); limit > 0 && n > limit {
+		r.refuse(at, "max_length", errs.Tf("%[1]d 文字です (上限 %[2]d 文字)。", "%[1]d of %[2]d characters.", n, limit))
+	}
+	r.suspicions(out)
+	return out
+}
+
+func (r *publicText) refuse(at, rule string, msg errs.Text) {
+	r.violations = append(r.violations, violation(r.locale, at, rule, r.loc.ID, msg))
+}
+
+func (r *publicText) warn(code, span string, msg errs.Text) {
+	r.warnings = append(r.warnings, Warning{LocationID: r.loc.ID, Code: code, Message: msg.In(r.locale), Span: span})
+}
