@@ -75,11 +75,12 @@ func eachTenant(ctx context.Context, h Housekeeper, fn func(authn.TenantID) erro
 }
 
 // Periodic are the jobs that the leading worker enqueues by itself.
-func Periodic(sealEvery, sweepEvery time.Duration) []*river.PeriodicJob {
+func Periodic(sealEvery, sweepEvery, followEvery time.Duration) []*river.PeriodicJob {
 	start := &river.PeriodicJobOpts{RunOnStart: true}
 	opts := &river.InsertOpts{Queue: queue.Maintenance, MaxAttempts: 1}
 	return []*river.PeriodicJob{
 		river.NewPeriodicJob(river.PeriodicInterval(sealEvery), func() (river.JobArgs, *river.InsertOpts) { return queue.SealArgs{}, opts }, start),
+		river.NewPeriodicJob(river.PeriodicInterval(followEvery), func() (river.JobArgs, *river.InsertOpts) { return queue.FollowArgs{}, opts }, start),
 		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) { return queue.SweepArgs{}, opts }, start),
 	}
 }

@@ -41,6 +41,7 @@ func NewPool(db *pgxpool.Pool, items *ItemWorker, house Housekeeper, o PoolOptio
 	workers := river.NewWorkers()
 	river.AddWorker(workers, items)
 	river.AddWorker(workers, &SealWorker{House: house})
+	river.AddWorker(workers, &FollowWorker{House: house, Items: items})
 	river.AddWorker(workers, &SweepWorker{House: house, Log: o.Log})
 	c, err := river.NewClient(riverpgxv5.New(db), &river.Config{
 		Schema: migrations.RiverSchema,
@@ -50,7 +51,7 @@ func NewPool(db *pgxpool.Pool, items *ItemWorker, house Housekeeper, o PoolOptio
 			queue.Maintenance: {MaxWorkers: 2},
 		},
 		Workers:              workers,
-		PeriodicJobs:         Periodic(o.SealEvery, o.SweepEvery),
+		PeriodicJobs:         Periodic(o.SealEvery, o.SweepEvery, followEvery(items.Windows)),
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    fetchPoll,
 		JobTimeout:           items.timeout,
@@ -77,3 +78,6 @@ func Stop(ctx context.Context, c *river.Client[pgx.Tx], grace time.Duration) err
 	defer cancel()
 	return c.StopAndCancel(hard)
 }
+
+// followEvery is how often due follow-ups are looked for: a fraction of the first pause, and not more than twice a second.
+func followEvery(w Windows) time.Duration { return max(w.Follow/4, 500*time.Millisecond) }

@@ -57,6 +57,19 @@ func (x PostCreate) Find(ctx context.Context, tenant authn.TenantID, i batch.Ite
 	return out, nil
 }
 
+// Follow implements Follower.
+func (x PostCreate) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
+	return followPost(ctx, x.Google, tenant, i, i.ResourceName)
+}
+
+func followPost(ctx context.Context, g Posts, tenant authn.TenantID, i batch.Item, name string) (Effect, error) {
+	p, err := g.GetLocalPost(ctx, ref(tenant, i), gbp.PostName(name))
+	if err != nil {
+		return Effect{}, err
+	}
+	return postEffect(p), nil
+}
+
 func postEffect(p gbp.RemotePost) Effect {
 	short, err := json.Marshal(struct {
 		Summary   string `json:"summary,omitempty"`

@@ -48,6 +48,11 @@ func (x PostUpdate) Send(ctx context.Context, tenant authn.TenantID, i batch.Ite
 	return postEffect(p), nil
 }
 
+// Follow implements Follower.
+func (x PostUpdate) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
+	return followPost(ctx, x.Google, tenant, i, i.TargetName)
+}
+
 // PostDelete takes a local post down.
 type PostDelete struct{ Google Posts }
 
@@ -75,6 +80,11 @@ func (x PostDelete) Send(ctx context.Context, tenant authn.TenantID, i batch.Ite
 		return Effect{}, err
 	}
 	return Effect{Name: i.TargetName, Publication: batch.Deleted}, nil
+}
+
+// Follow implements Follower.
+func (x PostDelete) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
+	return followPost(ctx, x.Google, tenant, i, i.TargetName)
 }
 
 func sightOfPost(p gbp.RemotePost) Sight {

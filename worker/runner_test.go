@@ -84,6 +84,12 @@ func (r *rig) Retreat(context.Context, authn.TenantID, batch.ItemID, time.Durati
 	return nil
 }
 
+func (r *rig) DueFollows(context.Context, authn.TenantID, int, time.Duration) ([]worker.Due, error) {
+	return nil, nil
+}
+
+func (r *rig) Followed(context.Context, authn.TenantID, worker.Due, worker.Outcome) error { return nil }
+
 func (r *rig) Finish(ctx context.Context, _ authn.TenantID, _ worker.Begun, o worker.Outcome, _ func(pgx.Tx) error) error {
 	r.note("finish")
 	r.finished = append(r.finished, o)

@@ -49,6 +49,12 @@ type Store interface {
 	Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error
 	// Postpone keeps an attempt open and examines it later. ErrFenced when it is closed.
 	Postpone(ctx context.Context, tenant authn.TenantID, id batch.AttemptID, by time.Duration, looks int, note string) error
+	// DueFollows takes decided items whose follow-up is due and puts each one's next off by lease, so that no two processes
+	// follow one item.
+	DueFollows(ctx context.Context, tenant authn.TenantID, limit int, lease time.Duration) ([]Due, error)
+	// Followed records what a follow-up found about an item that was as due says; ErrFenced when it no longer is. Without a
+	// state the item stays as it is and is looked at again after o.Follow.
+	Followed(ctx context.Context, tenant authn.TenantID, due Due, o Outcome) error
 	// Unclaimed filters Google's names for those that an attempt begun at since may have made.
 	Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) ([]string, error)
 }
@@ -80,6 +86,15 @@ type Begun struct {
 	Attempt  batch.Attempt
 }
 
+// Due is a decided item whose follow-up is due, with its last attempt.
+type Due struct {
+	Item    batch.Item
+	Batch   batch.Batch
+	Attempt batch.Attempt
+	// Follows is how often it was followed before.
+	Follows int
+}
+
 // Outcome is how an attempt ended and what becomes of its item.
 type Outcome struct {
 	Attempt batch.AttemptState
@@ -102,6 +117,8 @@ type Outcome struct {
 	Mirror *gbp.Location
 	// Already is true when there was nothing left to do.
 	Already bool
+	// Looks is how often looking again found nothing, in a follow-up of an unknown item.
+	Looks int
 	// Follow is when Google is asked what became of it; 0 is never.
 	Follow       time.Duration
 	GoogleCalls  int

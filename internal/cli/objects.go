@@ -236,8 +236,40 @@ func (c *command) batches() *cobra.Command {
 			return c.print(show(done.Batch), func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", done.Batch.ID, done.Batch.Status) })
 		})
 	}}
-	cmd.AddCommand(list, one, cancel)
+	cmd.AddCommand(list, one, cancel, c.resolve())
 	return cmd
+}
+
+// resolve settles an unknown item by an operator's word.
+func (c *command) resolve() *cobra.Command {
+	var as, reason string
+	x := &cobra.Command{
+		Use: "resolve ITEM_ID", Short: "Settle an item whose outcome is unknown by hand, after looking at the profile", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			state := batch.ItemState(as)
+			if state != batch.ItemSucceeded && state != batch.ItemFailed {
+				return errors.New("--as is succeeded (it is on the profile) or failed (it is not)")
+			}
+			if strings.TrimSpace(reason) == "" {
+				return errors.New("--reason says how you know")
+			}
+			return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
+				i, err := a.DB.Resolve(cmd.Context(), t, batch.ItemID(args[0]), state, reason, operator())
+				if err != nil {
+					return err
+				}
+				out := struct {
+					ItemID  batch.ItemID    `json:"item_id"`
+					BatchID batch.ID        `json:"batch_id"`
+					State   batch.ItemState `json:"state"`
+				}{i.ID, i.Batch, i.State}
+				return c.print(out, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", out.ItemID, out.State) })
+			})
+		},
+	}
+	x.Flags().StringVar(&as, "as", "", "succeeded or failed")
+	x.Flags().StringVar(&reason, "reason", "", "how you know; kept in the audit")
+	return x
 }
 
 func (c *command) kill() *cobra.Command {

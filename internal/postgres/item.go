@@ -220,7 +220,7 @@ func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun,
 // decide records an item's fate with everything that follows from it.
 func (db *DB) decide(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o worker.Outcome, complete func(pgx.Tx) error) error {
 	q := &pgx.Batch{}
-	if err := db.queueDecision(q, tenant, b, o); err != nil {
+	if err := db.queueDecision(q, tenant, b, o, batch.ItemQueued, batch.ItemProcessing); err != nil {
 		return err
 	}
 	if err := tx.SendBatch(ctx, q).Close(); err != nil {
@@ -237,6 +237,20 @@ func (db *DB) decide(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b wo
 	return db.count(ctx, tx, tenant, b.Batch, delta(o.State, 1).plus(rest))
 }
 
+// kindOf is the audit event of an item's decision.
+func kindOf(s batch.ItemState) audit.Kind {
+	switch s {
+	case batch.ItemSucceeded:
+		return audit.ItemSucceeded
+	case batch.ItemUnknown:
+		return audit.ItemUnknown
+	case batch.ItemCancelled:
+		return audit.ItemCancelled
+	default:
+		return audit.ItemFailed
+	}
+}
+
 // oneRow is the fence of a guarded update.
 func oneRow(tag pgconn.CommandTag) error {
 	if tag.RowsAffected() != 1 {
@@ -251,7 +265,8 @@ func queueClose(q *pgx.Batch, tenant authn.TenantID, id batch.AttemptID, o worke
 }
 
 // queueDecision records an item's fate, and what Google now has under our id of it.
-func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun, o worker.Outcome) error {
+// It is guarded by the states that the item may be in.
+func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun, o worker.Outcome, from ...batch.ItemState) error {
 	var detail []byte
 	if o.Error != nil {
 		var err error
@@ -265,21 +280,24 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 	} else if made = o.ResourceName; made != "" {
 		// It may be known already, when somebody listed the store's posts meanwhile: it keeps its id then, and the item takes it over.
 		q.Queue(`INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, origin_item_id, snapshot)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp()`,
+			VALUES ($1, $2, $3, $4, $5, $6, coalesce($7, '{}'::jsonb))
+			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = coalesce($7, r.snapshot), seen_at = clock_timestamp()`,
 			tenant, db.ids.New(), b.Item.Kind, b.Item.Location, made, b.Item.ID, snapshot(o.After))
 	}
 	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
 			resource_id = (SELECT r.resource_id FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = $7 AND $7 <> ''),
 			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12, already = already OR $13,
-			follow_at = clock_timestamp() + $14::interval, not_before = NULL, finished_at = clock_timestamp()
-		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`,
+			follow_at = clock_timestamp() + $14::interval, not_before = NULL, finished_at = coalesce(finished_at, clock_timestamp())
+		WHERE tenant_id = $1 AND item_id = $2 AND state = ANY ($15)`,
 		tenant, b.Item.ID, o.State, snapshot(o.After), o.Version, o.Publication, made, o.Code, detail, o.RetryPossible, o.Executed, o.GoogleCalls, o.Already,
-		o.FollowIn()).Exec(oneRow)
-	kinds := map[batch.ItemState]audit.Kind{
-		batch.ItemSucceeded: audit.ItemSucceeded, batch.ItemFailed: audit.ItemFailed, batch.ItemUnknown: audit.ItemUnknown, batch.ItemCancelled: audit.ItemCancelled,
+		o.FollowIn(), from).Exec(oneRow)
+	e := itemEvent(b.Item, b.Batch, kindOf(o.State))
+	switch was := b.Item.State; {
+	case was == batch.ItemUnknown:
+		e.Kind = audit.ItemResolved
+	case was == batch.ItemSucceeded && o.State == batch.ItemSucceeded:
+		e.Kind = audit.PublicationChanged
 	}
-	e := itemEvent(b.Item, b.Batch, kinds[o.State])
 	e.Result, e.ErrorCode, e.Resource, e.OldVersion, e.NewVersion = string(o.State), o.Code, o.ResourceName, b.Item.Expected, o.Version
 	e.Before, e.After = o.AuditBefore, o.AuditAfter
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
@@ -387,14 +405,14 @@ func (db *DB) count(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b bat
 				WHEN failure_count + $4 = target_count THEN 'failed'
 				WHEN cancelled_count + $5 = target_count THEN 'cancelled'
 				ELSE 'partial' END,
-			finished_at = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 = target_count THEN clock_timestamp() END
+			finished_at = CASE WHEN success_count + failure_count + cancelled_count + unknown_count + $3 + $4 + $5 + $6 = target_count THEN coalesce(finished_at, clock_timestamp()) END
 		WHERE tenant_id = $1 AND batch_id = $2
 		RETURNING status, target_count, success_count, failure_count, cancelled_count, unknown_count`,
 		tenant, b.ID, d.success, d.failure, d.cancelled, d.unknown).Scan(&status, &c.Target, &c.Success, &c.Failure, &c.Cancelled, &c.Unknown)
 	if err != nil {
 		return fmt.Errorf("count: %w", err)
 	}
-	if !status.Final() {
+	if !status.Final() || status == b.Status { // a later transition that leaves the status as it was is no second end
 		return nil
 	}
 	return db.batchFinished(ctx, tx, tenant, b, status, c)

@@ -43,6 +43,12 @@ type SealArgs struct{}
 // Kind is the job's kind in River.
 func (SealArgs) Kind() string { return "audit_seal" }
 
+// FollowArgs asks what became of accepted writes that are not public yet, and of those whose outcome is unknown, for every tenant.
+type FollowArgs struct{}
+
+// Kind is the job's kind in River.
+func (FollowArgs) Kind() string { return "follow" }
+
 // SweepArgs asks for items whose job was lost to get a new one, and for expired idempotency rows to go.
 type SweepArgs struct{}
 

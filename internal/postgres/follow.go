@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/worker"
+)
+
+const dueColumns = itemColumns + `, i.follows, b.status, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.assurance, b.operation,
+	coalesce(a.attempt_id, 0), coalesce(a.no, 0), coalesce(a.state, ''), coalesce(a.started_at, i.created_at), coalesce(a.looks, 0)`
+
+const dueFrom = ` FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
+	LEFT JOIN LATERAL (SELECT * FROM mappy.attempt x WHERE x.tenant_id = i.tenant_id AND x.item_id = i.item_id ORDER BY x.attempt_id DESC LIMIT 1) a ON true`
+
+func scanDue(row pgx.CollectableRow) (d worker.Due, err error) {
+	b, a := &d.Batch, &d.Attempt
+	d.Item, err = scanItemAnd(row, &d.Follows, &b.Status, &b.Client, &b.User, &b.Token, &b.RequestID, &b.Environment, &b.Assurance, &b.Operation,
+		&a.ID, &a.No, &a.State, &a.StartedAt, &a.Looks)
+	b.ID = d.Item.Batch
+	return d, err
+}
+
+// DueFollows implements worker.Store.
+func (db *DB) DueFollows(ctx context.Context, tenant authn.TenantID, limit int, lease time.Duration) (out []worker.Due, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			WITH due AS (SELECT item_id FROM mappy.item WHERE tenant_id = $1 AND follow_at <= clock_timestamp() ORDER BY follow_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+			taken AS (UPDATE mappy.item t SET follow_at = clock_timestamp() + $3::interval FROM due WHERE t.tenant_id = $1 AND t.item_id = due.item_id RETURNING t.item_id)
+			SELECT `+dueColumns+dueFrom+` JOIN taken ON taken.item_id = i.item_id WHERE i.tenant_id = $1 ORDER BY i.item_id`, tenant, limit, lease)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanDue)
+		return err
+	})
+	for i := range out {
+		out[i].Batch.Tenant = tenant
+	}
+	return out, err
+}
+
+// Followed implements worker.Store.
+func (db *DB) Followed(ctx context.Context, tenant authn.TenantID, d worker.Due, o worker.Outcome) error {
+	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		if o.State == "" {
+			return db.followLater(ctx, tx, tenant, d, o)
+		}
+		return db.settle(ctx, tx, tenant, d, o)
+	})
+}
+
+func (db *DB) followLater(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d worker.Due, o worker.Outcome) error {
+	q := &pgx.Batch{}
+	q.Queue(`UPDATE mappy.item SET follow_at = clock_timestamp() + $3::interval, follows = follows + 1, google_calls = google_calls + 1
+		WHERE tenant_id = $1 AND item_id = $2 AND state = $4`, tenant, d.Item.ID, o.FollowIn(), d.Item.State).Exec(oneRow)
+	if d.Attempt.ID != 0 && o.Looks > 0 {
+		q.Queue(`UPDATE mappy.attempt SET looks = $3, looked_at = clock_timestamp(), note = $4 WHERE tenant_id = $1 AND attempt_id = $2`, tenant, d.Attempt.ID, o.Looks, o.Note)
+	}
+	return tx.SendBatch(ctx, q).Close()
+}
+
+// settle is a recorded transition of a decided item: its state, its batch's counters and status, our rows of what it is
+// about, and the audit in one transaction. The batch comes first, as everywhere.
+func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d worker.Due, o worker.Outcome) error {
+	if err := tx.QueryRow(ctx, `SELECT status FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR UPDATE`, tenant, d.Batch.ID).Scan(&d.Batch.Status); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	if o.After == nil { // what is known of it stays known
+		o.After = d.Item.After
+	}
+	if o.Version == "" {
+		o.Version = d.Item.Version
+	}
+	if o.ResourceName == "" {
+		o.ResourceName = d.Item.ResourceName
+	}
+	if o.Publication == batch.Deleted {
+		o.After = nil
+	}
+	q := &pgx.Batch{}
+	if d.Item.State == batch.ItemUnknown && d.Attempt.ID != 0 && o.Attempt != "" {
+		q.Queue(`UPDATE mappy.attempt SET state = $3, note = $4, closed_at = clock_timestamp() WHERE tenant_id = $1 AND attempt_id = $2 AND state IN ('unknown', 'given_up')`,
+			tenant, d.Attempt.ID, o.Attempt, o.Note)
+	}
+	b := worker.Begun{Item: d.Item, Batch: d.Batch, Attempt: d.Attempt}
+	if err := db.queueDecision(q, tenant, b, o, d.Item.State); err != nil {
+		return err
+	}
+	q.Queue(`UPDATE mappy.item SET follows = follows + 1 WHERE tenant_id = $1 AND item_id = $2`, tenant, d.Item.ID)
+	if o.Publication == batch.Deleted && !d.Item.Edits() && o.ResourceName != "" {
+		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, o.ResourceName)
+	}
+	if err := tx.SendBatch(ctx, q).Close(); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	if o.State == d.Item.State {
+		return nil
+	}
+	was := delta(d.Item.State, -1)
+	return db.count(ctx, tx, tenant, d.Batch, was.plus(delta(o.State, 1)))
+}
+
+// Resolve settles an item whose outcome is unknown by an operator's word: state is succeeded or failed. Nothing is sent. The
+// error is INVALID_ARGUMENT for an item that is not unknown, and BATCH_NOT_FOUND for an absent one.
+func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemID, state batch.ItemState, reason, operator string) (item batch.Item, err error) {
+	o := worker.Outcome{State: state, Attempt: batch.AttemptFound, Executed: errs.ExecutedYes, Publication: batch.Accepted, Note: "settled by an operator"}
+	if state == batch.ItemFailed {
+		o.Attempt, o.Executed, o.Publication, o.Code, o.RetryPossible = batch.AttemptAbsent, errs.ExecutedNo, "", errs.GBPUnavailable, true
+		o.Error = &batch.ItemError{JA: "運用担当が、書き込まれていないことを確認しました。", EN: "An operator found that it was not written."}
+	}
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+dueColumns+dueFrom+` WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF b`, tenant, id)
+		if err != nil {
+			return err
+		}
+		d, err := pgx.CollectExactlyOneRow(rows, scanDue)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errs.New(errs.BatchNotFound, errs.T("この項目は見つかりません。", "There is no such item.")).With(errs.Details{NotFound: []string{string(id)}})
+		}
+		if err != nil {
+			return err
+		}
+		if d.Item.State != batch.ItemUnknown {
+			return errs.New(errs.InvalidArgument, errs.Tf("この項目は不明ではなく %s です。", "The item is not unknown but %s.", d.Item.State))
+		}
+		d.Batch.Tenant = tenant
+		if err := db.settle(ctx, tx, tenant, d, o); err != nil {
+			return err
+		}
+		item = d.Item
+		item.State = state
+		e := itemEvent(d.Item, d.Batch, audit.ItemResolved)
+		e.Actor, e.Result, e.Reason = audit.Actor{OperatorID: operator}, string(state), reason
+		if _, err := tx.Exec(ctx, `UPDATE mappy.item SET resolved_by = $3 WHERE tenant_id = $1 AND item_id = $2`, tenant, id, operator); err != nil {
+			return err
+		}
+		return db.appendEvents(ctx, tx, tenant, e)
+	})
+	return item, err
+}
