@@ -58,9 +58,12 @@ func limitsGet(s *Set) (Tool, error) {
 		}
 		for _, t := range s.tools {
 			c := Capability{Tool: t.Name, Scope: t.Scope, ConfirmAt: p.Policy.ConfirmAt[t.Name]}
+			if c.Scope == "" {
+				c.Scope = "that of the tool whose batch it continues"
+			}
 			_, killed := p.Killed(t.Name)
 			switch {
-			case !p.HasScope(t.Scope):
+			case t.Scope != "" && !p.HasScope(t.Scope):
 				c.Reason = "missing_scope"
 			case !t.ReadOnly && s.ReadOnly:
 				c.Reason = "read_only_server"

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,6 +49,7 @@ type Store interface {
 	Batches(ctx context.Context, tenant authn.TenantID, f postgres.BatchFilter) ([]batch.Batch, error)
 	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
 	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (postgres.Cancelled, error)
+	Events(ctx context.Context, tenant authn.TenantID, f postgres.AuditFilter, reader audit.Actor) ([]json.RawMessage, error)
 	BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (batch.Status, int, error)
 }
 
@@ -67,7 +69,7 @@ func NewSet(d Deps) (*Set, error) {
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
 		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
-		batchStatus, batchList, batchCancel, batchRetry, batchUndo, limitsGet,
+		batchStatus, batchList, batchCancel, batchRetry, batchUndo, limitsGet, auditSearch,
 	} {
 		t, err := build(s)
 		if err != nil {

@@ -21,17 +21,30 @@ type AuditFilter struct {
 	Location     int64
 	User         authn.UserID
 	Tool         string
-	Limit        int
+	Result       string
+	// Before is the event behind which the page starts; lists run from new to old.
+	Before string
+	// Reader, where set, sees events of granted stores and, among those without a store, his own only.
+	Reader *authn.Principal
+	Limit  int
 }
 
 // Events lists a tenant's audit events, newest first, as the canonical bytes that were recorded. Reading is itself recorded.
 func (db *DB) Events(ctx context.Context, tenant authn.TenantID, f AuditFilter, reader audit.Actor) (out []json.RawMessage, err error) {
+	g, me := authn.Grants{All: true}, authn.UserID("")
+	if f.Reader != nil {
+		g, me = f.Reader.Grants, f.Reader.UserID
+	}
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT body FROM mappy.audit_event WHERE tenant_id = $1
+		rows, err := tx.Query(ctx, `SELECT body FROM mappy.audit_event e WHERE tenant_id = $1
 			AND ($2::timestamptz IS NULL OR occurred_at >= $2) AND ($3::timestamptz IS NULL OR occurred_at < $3) AND ($4 = '' OR event = $4)
-			AND ($5 = '' OR batch_id = $5) AND ($6 = 0 OR location_id = $6) AND ($7 = '' OR user_id = $7) AND ($8 = '' OR tool = $8)
-			ORDER BY event_id DESC LIMIT $9`,
-			tenant, nullTime(f.Since), nullTime(f.Until), f.Kind, f.Batch, f.Location, f.User, f.Tool, f.Limit)
+			AND ($5 = '' OR batch_id = $5) AND ($6 = 0 OR location_id = $6) AND ($7 = '' OR user_id = $7 OR client_id = $7) AND ($8 = '' OR tool = $8)
+			AND ($9 = '' OR result = $9) AND ($10 = '' OR event_id < $10)
+			AND ($11 OR location_id = 0 AND user_id = $12 OR EXISTS (SELECT 1 FROM mappy.location l
+				WHERE l.tenant_id = e.tenant_id AND l.location_id = e.location_id AND (l.labels && $13 OR l.location_id = ANY ($14))))
+			ORDER BY event_id DESC LIMIT $15`,
+			tenant, nullTime(f.Since), nullTime(f.Until), f.Kind, f.Batch, f.Location, f.User, f.Tool, f.Result, f.Before,
+			g.All, me, list(g.Labels), list(g.LocationIDs), f.Limit)
 		if err != nil {
 			return err
 		}
