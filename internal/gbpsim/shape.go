@@ -32,6 +32,8 @@ const (
 	enumeration
 	message
 	list
+	boolean
+	anything // taken as it is
 )
 
 func listOf(s shape) shape { return shape{kind: list, elem: &s} }
@@ -144,6 +146,14 @@ func (s shape) fit(v any, at string) (any, *shapeError) {
 			out = append(out, fitted)
 		}
 		return out, nil
+	case boolean:
+		b, ok := v.(bool)
+		if !ok {
+			return wrong("TYPE_BOOL")
+		}
+		return b, nil
+	case anything:
+		return v, nil
 	case text, timestamp, enumeration: // below
 	case integer:
 		n, ok := wholeNumber(v)
