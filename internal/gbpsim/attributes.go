@@ -108,9 +108,7 @@ func (c *call) updateAttributes() (reply, effect) {
 		if refusal != nil {
 			return *refusal, nil
 		}
-		if slices.Contains(names, name) {
-			sent[name] = fixed
-		}
+		sent[name] = fixed // of use only when it is masked
 	}
 	if refusal := c.chargeEdit(l); refusal != nil {
 		return *refusal, nil
