@@ -14,12 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// The Google APIs as quotas are kept by them: posts, reviews and media; store data; figures.
-const (
-	APIMyBusiness          = "mybusiness.v4"
-	APIBusinessInformation = "mybusinessbusinessinformation.v1"
-	APIPerformance         = "businessprofileperformance.v1"
-)
+// APIMyBusiness is the Google API of posts, reviews and media, as quotas are kept by it.
+const APIMyBusiness = "mybusiness.v4"
 
 // LocationID is our own number of a location, from 1 up. It is the only id that is a number.
 type LocationID int64

@@ -39,3 +39,15 @@ func (r *publicText) refuse(at, rule string, msg errs.Text) {
 func (r *publicText) warn(code, span string, msg errs.Text) {
 	r.warnings = append(r.warnings, Warning{LocationID: r.loc.ID, Code: code, Message: msg.In(r.locale), Span: span})
 }
+
+// url renders a template and checks that the result is a public http or https address.
+func (r *publicText) url(at, s string) string {
+	out := r.template(at, s)
+	u, err := parsePublicURL(out)
+	if err != nil {
+		r.refuse(at, "url", errs.Tf("URL が正しくありません: %v", "Not a usable URL: %v", err))
+		return out
+	}
+	r.links = append(r.links, u.String())
+	return u.String()
+}

@@ -228,17 +228,6 @@ func (r *renderer) scheduled(s string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func (r *renderer) url(at, s string) string {
-	out := r.template(at, s)
-	u, err := parsePublicURL(out)
-	if err != nil {
-		r.refuse(at, "url", errs.Tf("URL が正しくありません: %v", "Not a usable URL: %v", err))
-		return out
-	}
-	r.links = append(r.links, u.String())
-	return u.String()
-}
-
 func (r *renderer) wallClock(at, date, clock string) (time.Time, bool) {
 	t, err := time.Parse("2006-01-02 15:04", date+" "+clock)
 	if err != nil {

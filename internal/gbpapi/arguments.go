@@ -14,12 +14,19 @@ var (
 // postArgument is our name for a field of Google's LocalPost: "event.title" and "event.schedule.startDate" become
 // "post.event.title" and "post.event.start_date". Deeper fields have their nearest known parent's name; unknown ones have "".
 func postArgument(field string) string {
+	return argumentIn(postArguments, field, "local_post.", "post.")
+}
+
+// argumentIn looks a field path of Google's up in a table, without the prefixes that name the message itself.
+func argumentIn(table map[string]string, field string, prefixes ...string) string {
 	f := strings.ToLower(camel.ReplaceAllString(field, "${1}_${2}"))
-	f = strings.TrimPrefix(strings.TrimPrefix(f, "local_post."), "post.")
+	for _, p := range prefixes {
+		f = strings.TrimPrefix(f, p)
+	}
 	at := subscript.FindString(f)
 	f = subscript.ReplaceAllString(f, "")
 	for f != "" {
-		if a, ok := postArguments[f]; ok {
+		if a, ok := table[f]; ok {
 			return strings.Replace(a, "[]", at, 1)
 		}
 		f = f[:max(strings.LastIndexByte(f, '.'), 0)]

@@ -92,6 +92,9 @@ func (g *googleError) detail(d map[string]json.RawMessage) {
 			g.metadata[name] = text(v)
 		}
 	}
+	if names := text(object(d["metadata"])["attribute_names"]); names != "" {
+		g.fields = append(g.fields, fieldFault{field: "attributes", index: -1, message: reason[0] + ": " + names})
+	}
 	for f := range strings.SplitSeq(text(object(d["metadata"])["field_mask"]), ",") {
 		if f = strings.TrimSpace(f); f != "" {
 			g.fields = append(g.fields, fieldFault{field: f, index: -1, message: reason[0]})

@@ -43,6 +43,8 @@ func (k call) classify(a answer, now time.Time, secrets ...string) *Error {
 			return set(Operator, errs.GBPNotApproved)
 		}
 		return set(Throttled, errs.GBPRateLimited)
+	case g.has("STALE_DATA"): // "not now", says Business Information: the location changed at the same moment
+		return set(Throttled, errs.GBPUnavailable)
 	case !g.envelope: // not Google's API but a web page: a path that matches no route, or something in between
 		return set(Refused, errs.Internal)
 	case a.status == http.StatusNotFound:

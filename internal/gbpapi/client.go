@@ -1,5 +1,7 @@
-// Package gbpapi talks to Google's Business Profile APIs: accounts and locations through Google's own Go packages, local
-// posts (which have no package) through a small v4 client. It is the one place that turns Google's answers into errors of
+// Package gbpapi talks to Google's Business Profile APIs: accounts, locations and metrics are read through Google's own Go
+// packages, local posts (which have no package) go through a small v4 client. Edits of locations and the reads that snapshots are
+// made of go through the same machinery as posts: the packages' structs drop members that they do not know and zeros that we mean,
+// and what is stored, shown and confirmed has to be what is sent, byte for byte. It is the one place that turns Google's answers into errors of
 // the catalogue, and it says for every failed write whether an effect may exist.
 //
 // A write is one HTTP exchange, never repeated by this package or below it, with one exception: a complete 401 answer proves

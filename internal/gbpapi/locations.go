@@ -23,6 +23,12 @@ const readMask = "name,languageCode,storeCode,title,phoneNumbers,categories,stor
 //
 // Locations come without our own id and zone; SyncedAt is now.
 func (c *Client) ListLocations(ctx context.Context, ref Ref, account gbp.AccountName, yield func([]gbp.Location) error) (truncated bool, err error) {
+	return c.FindLocations(ctx, ref, account, "", yield)
+}
+
+// FindLocations is ListLocations with a filter in Google's language, such as `storeCode="A1" AND title:"渋谷"`; "" is all.
+// A filter that Google does not understand is refused with GBP_INVALID_ARGUMENT.
+func (c *Client) FindLocations(ctx context.Context, ref Ref, account gbp.AccountName, filter string, yield func([]gbp.Location) error) (truncated bool, err error) {
 	k := call{name: "locations.list", ref: ref}
 	if a, _, err := gbp.ParseLocationName(string(account) + "/locations/x"); err != nil || a != account || account == "accounts/-" {
 		return false, k.fail(Refused, errs.Internal, "not an account name", nil)
@@ -33,6 +39,9 @@ func (c *Client) ListLocations(ctx context.Context, ref Ref, account gbp.Account
 	}
 	return pages(c.maxPages, func(token string) (string, error) {
 		q := s.Accounts.Locations.List(string(account)).ReadMask(readMask).PageSize(locationPage).Context(ctx)
+		if filter != "" {
+			q.Filter(filter)
+		}
 		if token != "" {
 			q.PageToken(token)
 		}

@@ -32,6 +32,9 @@ import (
 //	GET    /admin/clock, POST {"advance_seconds"} -> {"now"}
 //	GET    /admin/knobs, PUT (Knobs), POST                          POST changes the members given and leaves the others
 //	GET    /admin/world; POST /admin/seed (a World)                 adds or replaces by name
+//	GET    /admin/locations/{id}                                    a store as Google holds it
+//	POST   /admin/locations/{id}/change (a StoreChange)             somebody else edits it
+//	POST   /admin/locations/{id}/google (a StoreChange)             Google's own version of some fields; null takes it back
 //	POST   /admin/revoke {"email"}                                  ends a person's grants
 //	POST   /admin/expire                                            ends all access tokens
 //	POST   /admin/reset                                             back to the seed of the start
@@ -71,6 +74,7 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("POST /admin/revoke", s.adminRevoke)
 	m.HandleFunc("POST /admin/expire", func(w http.ResponseWriter, _ *http.Request) { s.ExpireAccessTokens(); writeJSON(w, struct{}{}) })
 	m.HandleFunc("POST /admin/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); writeJSON(w, struct{}{}) })
+	s.adminStores(m)
 	m.HandleFunc("GET /{$}", s.page)
 	m.HandleFunc("/", s.strange)
 	return m
@@ -240,7 +244,7 @@ func writeDone(w http.ResponseWriter, err error) {
 
 func writeMistake(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if slices.ContainsFunc([]error{errNoFault, errNoGrant, errNoPost, errNoReview}, func(e error) bool { return errors.Is(err, e) }) {
+	if slices.ContainsFunc([]error{errNoFault, errNoGrant, errNoPost, errNoReview, errNoStore}, func(e error) bool { return errors.Is(err, e) }) {
 		status = http.StatusNotFound
 	}
 	writeStatus(w, status, adminError{err.Error()})

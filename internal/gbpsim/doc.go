@@ -5,8 +5,9 @@
 //
 //   - Google itself under BASE/<google-host>/<path>, for example
 //     BASE/mybusiness.googleapis.com/v4/accounts/1/locations/2/localPosts. Simulated: the OAuth token endpoint (refresh and
-//     revoke), accounts list and get, locations list and get, local posts create, get, list and delete, reviews list, get and
-//     batchGetReviews, replies update and delete.
+//     revoke), accounts list and get, locations list, get, patch and getGoogleUpdated, their attributes, the catalogues of
+//     categories and attributes, the voice of merchant, daily metrics, local posts create, get, list, patch and delete,
+//     reviews list, get and batchGetReviews, replies update and delete.
 //   - the admin API under BASE/admin/ (see admin.go), which drives the clock, orders faults, seeds the world and reads the
 //     journal. It has no authentication: listen on loopback only.
 //   - a page for people at BASE/ with all stores, their posts and their reviews.

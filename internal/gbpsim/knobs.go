@@ -35,6 +35,11 @@ type Knobs struct {
 	// Any other https URL is reachable, except under the top-level domain "invalid".
 	UnreachableURLs []string `json:"unreachable_urls,omitempty"`
 	ReachableURLs   []string `json:"reachable_urls,omitempty"`
+	// EditPendingSeconds is how long an edit of a location stays under review; 0 is not at all. EditReadsOld makes reads of a
+	// location show the old value meanwhile, and EditsReverted makes Google go back to it in the end.
+	EditPendingSeconds float64 `json:"edit_pending_seconds,omitempty"`
+	EditReadsOld       bool    `json:"edit_reads_old,omitempty"`
+	EditsReverted      bool    `json:"edits_reverted,omitempty"`
 	// EmptyPages puts an empty page with a next token before every page of every list.
 	EmptyPages bool `json:"empty_pages,omitempty"`
 
@@ -59,7 +64,8 @@ func (k Knobs) check() error {
 	var problems []error
 	for name, v := range map[string]float64{
 		"token_seconds": float64(k.TokenSeconds), "processing_seconds": k.ProcessingSeconds, "list_lag_seconds": k.ListLagSeconds, "get_lag_seconds": k.GetLagSeconds, "reply_pending_seconds": k.ReplyPendingSeconds,
-		"latency_ms": float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
+		"edit_pending_seconds": k.EditPendingSeconds,
+		"latency_ms":           float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
 	} {
 		if v < 0 {
 			problems = append(problems, fmt.Errorf("knob %s: negative", name))

@@ -22,14 +22,13 @@ func (c *call) listLocations() (reply, effect) {
 	if c.account != "accounts/-" && !c.visible(c.account) {
 		return notFound(ruleNoAccess), nil
 	}
-	if c.parameter("filter") != "" {
-		r := c.unsimulated("filter")
-		r.rule = ruleLocationFilter
-		return r, nil
+	keep, refusal := c.locationFilter()
+	if refusal != nil {
+		return *refusal, nil
 	}
 	var all []*location
 	for _, l := range c.sim.locations {
-		if l.Account == c.account || c.account == "accounts/-" && c.visible(l.Account) {
+		if (l.Account == c.account || c.account == "accounts/-" && c.visible(l.Account)) && keep(l) {
 			all = append(all, l)
 		}
 	}
@@ -40,9 +39,13 @@ func (c *call) listLocations() (reply, effect) {
 	var out struct {
 		Locations     []map[string]json.RawMessage `json:"locations,omitempty"`
 		NextPageToken string                       `json:"nextPageToken,omitempty"`
+		TotalSize     int                          `json:"totalSize,omitempty"`
 	}
 	for _, l := range page {
-		out.Locations = append(out.Locations, mask.apply(l.fields))
+		out.Locations = append(out.Locations, mask.apply(c.shown(l)))
+	}
+	if c.parameter("filter") != "" {
+		out.TotalSize = len(all)
 	}
 	out.NextPageToken = token
 	return answer(out), nil
@@ -79,14 +82,11 @@ func (c *call) getLocation() (reply, effect) {
 	if refusal != nil {
 		return *refusal, nil
 	}
-	l := c.sim.byName[c.location]
-	if l == nil || !c.visible(l.Account) {
-		return notFound(ruleNoAccess), nil
+	l, refusal := c.findStore()
+	if refusal != nil {
+		return *refusal, nil
 	}
-	if l.PermissionDenied {
-		return permissionDenied(), nil
-	}
-	return answer(mask.apply(l.fields)), nil
+	return answer(mask.apply(c.shown(l))), nil
 }
 
 func permissionDenied() reply {

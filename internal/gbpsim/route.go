@@ -52,7 +52,7 @@ type route struct {
 	name   Route
 	host   string
 	method string
-	// pattern is the path, with * for one segment.
+	// pattern is the path, with * for one segment and *:verb for one that ends in a custom method.
 	pattern string
 	// parameters are the query parameters beside the system ones.
 	parameters []string
@@ -68,7 +68,7 @@ func routes() []*route {
 	paging := []string{"pageSize", "pageToken"}
 	const posts = "v4/accounts/*/locations/*/localPosts"
 	const reviews = "v4/accounts/*/locations/*/reviews"
-	return []*route{
+	all := []*route{
 		{name: RouteToken, host: hostOAuth, method: http.MethodPost, pattern: "token", open: true, handle: (*call).exchangeToken},
 		{name: RouteRevoke, host: hostOAuth, method: http.MethodPost, pattern: "revoke", open: true, handle: (*call).revokeToken},
 		{name: RouteAccountsList, host: hostAccounts, method: http.MethodGet, pattern: "v1/accounts", parameters: append([]string{"parentAccount", "filter"}, paging...), handle: (*call).listAccounts},
@@ -86,6 +86,8 @@ func routes() []*route {
 		{name: RouteReviewsUnreply, host: hostMyBusiness, method: http.MethodDelete, pattern: reviews + "/*/reply", write: true, handle: (*call).deleteReply},
 		{name: RouteReviewsBatch, host: hostMyBusiness, method: http.MethodPost, pattern: "v4/accounts/*/locations:batchGetReviews", handle: (*call).batchReviews},
 	}
+	all = append(all, storeRoutes()...)
+	return all
 }
 
 // takes tells whether a query parameter belongs to the method; Google takes both spellings of a name.
@@ -120,7 +122,13 @@ func fits(pattern string, segments []string) (args []string, ok bool) {
 		return nil, false
 	}
 	for i, w := range want {
+		verb, custom := strings.CutPrefix(w, "*:")
+		name, fitsVerb := strings.CutSuffix(segments[i], ":"+verb)
 		switch {
+		case custom && fitsVerb && name != "" && !strings.Contains(name, ":"):
+			args = append(args, name)
+		case custom:
+			return nil, false
 		case w == "*" && strings.Contains(segments[i], ":"): // a custom method such as localPosts:reportInsights is another route
 			return nil, false
 		case w == "*":
@@ -137,7 +145,7 @@ func (r *route) resources(args []string) (account AccountName, location Location
 	next := 0
 	parts := strings.Split(r.pattern, "/")
 	for i, p := range parts {
-		if p != "*" {
+		if !strings.HasPrefix(p, "*") {
 			continue
 		}
 		switch parts[i-1] {

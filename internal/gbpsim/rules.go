@@ -117,7 +117,7 @@ const (
 
 // Rules lists all rules. A live finding that contradicts one is applied by changing its line and the code that names it.
 func Rules() []Rule {
-	return []Rule{
+	rules := []Rule{
 		{ruleUnknownRoute, Captured, "A path that matches no route answers an HTML 404 page, not JSON.", true},
 		{ruleBadJSON, Assumed, "A body that is no JSON object in UTF-8 answers 400.", true},
 		{ruleUnknownField, Assumed, "An unknown body field answers 400 with BadRequest; names may be lowerCamel or snake_case.", true},
@@ -149,7 +149,7 @@ func Rules() []Rule {
 		{ruleReadMask, Captured, "readMask is required: 400 with BadRequest field read_mask.", true},
 		{ruleReadMaskPath, Assumed, "A mask path that names no field answers 400 with BadRequest field read_mask; * means all fields.", true},
 		{ruleLocationOrder, Documented, "orderBy takes title and storeCode, each optionally with desc; anything else answers 400 (assumed).", true},
-		{ruleLocationFilter, Documented, "filter exists at Google and is not simulated: 400, and the request counts as unknown.", true},
+		{ruleLocationFilter, Documented, "filter takes comparisons of title, categories, labels, storeCode, phone, address, place id and status, joined with AND, OR within one field. distance() exists at Google and is not simulated: 400, and the request counts as unknown.", true},
 		{ruleAccountWildcard, Documented, "accounts/- lists everything that the caller reaches; a PERSONAL account only what it owns itself.", false},
 
 		{ruleTopicType, Captured, "topicType missing: 400 ValidationError code 2, field topic_type.", true},
@@ -207,4 +207,6 @@ func Rules() []Rule {
 		{ruleBatchLocations, Documented, "A batch names 1 to 50 locations by their v4 names under the account of the path; the refusal of others is assumed.", true},
 		{ruleBatchAccess, Assumed, "One location of a batch that is missing, forbidden or unverified refuses the whole batch.", false},
 	}
+	rules = append(rules, storeRules()...)
+	return rules
 }

@@ -49,11 +49,11 @@ func refusals() []refusal {
 	}
 	const token, post, locations = tokenHost + "/token", "POST", v1Host + "/v1/accounts/-/locations"
 	long := strings.Repeat("あ", 1501)
-	return []refusal{
+	all := []refusal{
 		{rule: "route.unknown", method: "GET", path: v4Host + "/v4/locations/1/localPosts", status: 404, word: "<!DOCTYPE html>"},
 		{rule: "route.unknown", method: "GET", path: v4Host + "/v4//accounts/1/locations/1/localPosts", status: 404, word: "<!DOCTYPE html>"},
 		{rule: "route.unknown", path: v4Host + "/v4/accounts/1/locations/1/localPosts:reportInsights", status: 404, word: "<!DOCTYPE html>"},
-		{rule: "route.unknown", method: "GET", path: v1Host + "/v1/locations/1:getGoogleUpdated?readMask=name", status: 404, word: "<!DOCTYPE html>"},
+		{rule: "route.unknown", method: "GET", path: v1Host + "/v1/locations/1:associate?readMask=name", status: 404, word: "<!DOCTYPE html>"},
 		{rule: "route.unknown", method: "PUT", status: 404, word: "<!DOCTYPE html>"},
 		{rule: "request.json", body: `{"summary":`, word: "Invalid JSON payload received."},
 		{rule: "request.json", body: `[]`},
@@ -105,7 +105,7 @@ func refusals() []refusal {
 		{rule: "locations.read_mask", method: "GET", path: locations, field: "read_mask"},
 		{rule: "locations.read_mask_path", method: "GET", path: locations + "?readMask=name,colour", field: "read_mask"},
 		{rule: "locations.order_by", method: "GET", path: locations + "?readMask=name&orderBy=city", field: "order_by"},
-		{rule: "locations.filter", method: "GET", path: locations + "?readMask=name&filter=title=x"},
+		{rule: "locations.filter", method: "GET", path: locations + "?readMask=name&filter=distance(latlng,geopoint(1,2))%3C5"},
 
 		{rule: "post.topic_type", body: `{"summary":"s"}`, field: "topic_type", code: 2},
 		{rule: "post.topic_type", body: ``, field: "topic_type", code: 2},
@@ -191,6 +191,8 @@ func refusals() []refusal {
 		{rule: "quota.edits_per_location", method: "DELETE", path: reviewOf(0, 0) + "/reply", knobs: gbpsim.Knobs{EditsPerMinute: 1}, before: func(b *bench) { b.created(0) }, status: 429},
 		{rule: "quota.zero", method: "GET", path: reviewsOf(0), knobs: gbpsim.Knobs{QuotaZeroAPIs: []string{v4Host}}, status: 429, word: `"quota_limit_value": "0"`},
 	}
+	all = append(all, storeRefusals()...)
+	return all
 }
 
 func unverified(b *bench) { b.change(0, func(l *gbpsim.Location) { l.Unverified = true }) }

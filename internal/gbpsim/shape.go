@@ -33,6 +33,7 @@ const (
 	enumeration
 	message
 	list
+	anything // taken as it is
 )
 
 func listOf(s shape) shape { return shape{kind: list, elem: &s} }
@@ -145,6 +146,8 @@ func (s shape) fit(v any, at string) (any, *shapeError) {
 			out = append(out, fitted)
 		}
 		return out, nil
+	case anything:
+		return v, nil
 	case text, timestamp, enumeration: // below
 	case integer:
 		n, ok := wholeNumber(v)

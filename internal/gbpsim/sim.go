@@ -71,6 +71,7 @@ type location struct {
 	// reviews are in no order.
 	reviews []*review
 	edits   budget
+	review  edits
 }
 
 type grant struct {
@@ -140,7 +141,7 @@ func (s *Sim) Seed(w World) error {
 	for _, l := range w.Locations {
 		fields, _ := l.wire() // checked above
 		if old := s.byName[l.Name]; old != nil {
-			old.Location, old.fields = l, fields
+			old.Location, old.fields, old.review = l, fields, edits{}
 			continue
 		}
 		n := &location{Location: l, fields: fields}

@@ -64,6 +64,10 @@ type Location struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Fields are further v1 fields by Google's names, such as "serviceArea". They win over the plain ones.
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
+	// Attributes is the list of the attributes resource, as Google's JSON.
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	// VoiceOfMerchant is the whole VoiceOfMerchantState, as Google's JSON; absent is by metadata.hasVoiceOfMerchant.
+	VoiceOfMerchant json.RawMessage `json:"voice_of_merchant,omitempty"`
 	// PermissionDenied makes every v4 call and every v1 get for the store answer 403.
 	PermissionDenied bool `json:"permission_denied,omitempty"`
 	// PostsDisabled makes creating posts answer LOCATION_DISABLED_FOR_LOCAL_POST_API.
@@ -161,6 +165,9 @@ func (l Location) wire() (map[string]json.RawMessage, error) {
 		}
 	}
 	maps.Copy(out, l.Fields)
+	if err := l.checkStore(); err != nil {
+		return nil, err
+	}
 	for field, raw := range out {
 		if !json.Valid(raw) {
 			return nil, fmt.Errorf("%s is not JSON", field)

@@ -15,6 +15,8 @@ const (
 	MyBusiness          Host = "mybusiness.googleapis.com"                    // v4: local posts, reviews, media
 	AccountManagement   Host = "mybusinessaccountmanagement.googleapis.com"   // v1: accounts
 	BusinessInformation Host = "mybusinessbusinessinformation.googleapis.com" // v1: locations
+	Verifications       Host = "mybusinessverifications.googleapis.com"       // v1: voice of merchant
+	Performance         Host = "businessprofileperformance.googleapis.com"    // v1: daily metrics
 	OAuth               Host = "oauth2.googleapis.com"                        // token endpoint
 )
 
