@@ -16,37 +16,31 @@ import (
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
-// Protocol revisions: what clients of 2025 speak, and what those speak that ask for more.
-const (
-	legacy = "2025-11-25"
-	modern = "2026-07-28"
-)
-
 // Clients that we did not write complete the story over HTTP, with sessions for older clients and without.
 func TestInterop(t *testing.T) {
 	box := npm.New(t, os.DirFS("testdata/interop/clients"))
 	for _, sessions := range []bool{true, false} {
 		t.Run(fmt.Sprintf("sessions %v", sessions), func(t *testing.T) {
-			for _, c := range []sdkClient{
-				{name: "sdk 1", SDK: "./sdk1.mjs", protocol: legacy},
-				{name: "sdk 1 compat", SDK: "./sdk1.mjs", protocol: legacy, Underscored: true},
-				{name: "sdk 2 default", SDK: "./sdk2.mjs", protocol: legacy},
-				{name: "sdk 2 auto", SDK: "./sdk2.mjs", Mode: json.RawMessage(`"auto"`), protocol: modern},
-				{name: "sdk 2 pinned compat", SDK: "./sdk2.mjs", Mode: json.RawMessage(`{"pin":"` + modern + `"}`), protocol: modern, Underscored: true},
-			} {
+			for _, c := range clients() {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
 					s := interopStack(t, sessions)
-					got := play(t, box, s, c)
+					got := c.play(t, box, s)
 					got.judge(t, s, c.protocol, c.Underscored)
-					if want := sessions && c.protocol == legacy; got.Session != want {
-						t.Errorf("session: %v, want %v", got.Session, want)
+					if got.exposes() != c.exposes {
+						t.Errorf("the client hands on %+v, want %+v", got.exposes(), c.exposes)
 					}
+					if want := sessions && c.protocol == legacy; got.Session != nil && *got.Session != want {
+						t.Errorf("session: %v, want %v", *got.Session, want)
+					}
+					t.Logf("%s (%s, sessions %v): list, preview, CONFIRMATION_REQUIRED, confirmed, batch %s, replay, INVALID_ARGUMENT, LOCATION_NOT_FOUND; hands on %+v",
+						c.name, got.Protocol, sessions, stack.Into[tools.BatchView](t, got.Final.answer(t)).Status, got.exposes())
 				})
 			}
 			t.Run("inspector", func(t *testing.T) {
 				t.Parallel()
 				inspectAll(t, box, interopStack(t, sessions))
+				t.Logf("inspector (legacy and auto, sessions %v): --strict without a word, preview, CONFIRMATION_REQUIRED at both addresses", sessions)
 			})
 		})
 	}
@@ -55,38 +49,6 @@ func TestInterop(t *testing.T) {
 func interopStack(t *testing.T, sessions bool) *stack.Stack {
 	t.Helper()
 	return stack.New(t, stack.Options{Policy: stack.Roomy, Config: func(c *config.Config) { c.LegacySessions = sessions }})
-}
-
-// sdkClient is one way to run play.mjs; the exported fields are its argument.
-type sdkClient struct {
-	name, protocol string
-
-	SDK         string          `json:"sdk"`
-	URL         string          `json:"url"`
-	Mode        json.RawMessage `json:"mode,omitempty"` // versionNegotiation.mode of SDK 2: "auto" or {"pin": revision}
-	Key         string          `json:"key"`
-	Underscored bool            `json:"underscored"`
-}
-
-// play runs the story in a process of its own.
-func play(t *testing.T, b *npm.Box, s *stack.Stack, c sdkClient) (got transcript) {
-	t.Helper()
-	c.URL, c.Key = s.URL+"/mcp", "interop-story-1"
-	if c.Underscored {
-		c.URL += "/compat"
-	}
-	argument, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := b.Run(t, []string{"MAPPY_TOKEN=" + s.Token}, "play.mjs", string(argument))
-	if r.Code != 0 {
-		t.Fatalf("play.mjs: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
-	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
-		t.Fatalf("play.mjs: %v\n%s", err, r.Stdout)
-	}
-	return got
 }
 
 // Exit codes of the inspector's command line: a result, and a result with isError. An error-level schema problem gives 6.
@@ -122,7 +84,7 @@ func inspectAll(t *testing.T, b *npm.Box, s *stack.Stack) {
 
 // inspector is the MCP Inspector's command line on one endpoint. An era of "auto" asks for the newest protocol first.
 type inspector struct {
-	box   *npm.Box
+	box       *npm.Box
 	stack     *stack.Stack
 	path, era string
 }
