@@ -24,7 +24,7 @@ type client struct {
 
 	Client string          `json:"client"`
 	URL    string          `json:"url"`
-	Mode   json.RawMessage `json:"mode,omitempty"` // of SDK 2's versionNegotiation: "auto" or {"pin": revision}
+	Mode   json.RawMessage `json:"mode,omitempty"` // SDK 2's versionNegotiation, "auto" or {"pin": revision}; "strict" for agents
 	Key    string          `json:"key"`
 	// Underscored: the client's host calls post_create.
 	Underscored bool `json:"underscored"`
@@ -44,6 +44,7 @@ func clients() []client {
 		{name: "langchain", Client: "./langchain.mjs", protocol: legacy, exposes: exposure{Structured: true, Flag: true, Mistakes: false}, compat: true, Underscored: true},
 		// It takes the dots out of names by itself, and hands on text alone.
 		{name: "openai agents", Client: "./agents.mjs", protocol: modern, exposes: exposure{Mistakes: true}, Underscored: true},
+		{name: "openai agents strict", Client: "./agents.mjs", Mode: json.RawMessage(`"strict"`), protocol: modern, exposes: exposure{Mistakes: true}, Underscored: true},
 		{name: "mcp-remote", Client: "./bridge.mjs", protocol: legacy, exposes: everything},
 		{name: "mcp-remote auto", Client: "./bridge.mjs", Mode: auto, protocol: modern, exposes: everything},
 	}

@@ -39,6 +39,19 @@ type exposure struct {
 	Mistakes bool
 }
 
+func (e exposure) String() string {
+	words := []string{"text"}
+	for _, w := range []struct {
+		word string
+		on   bool
+	}{{"structure", e.Structured}, {"structure of errors", e.StructuredErrors}, {"isError", e.Flag}, {"the server's view of mistakes", e.Mistakes}} {
+		if w.on {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // everything is what a client hands on that hides nothing.
 var everything = exposure{true, true, true, true}
 

@@ -103,7 +103,9 @@ func registerDiagnostics(s *mcp.Server) {
 		`{"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "level": {"type": "integer"}}}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("called"), nil })
 	fixture(s, "test_trigger_tool_change", "Changes the list of tools.", func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, error) {
-		fixture(s, "passing_tool", "Comes and goes.", func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, error) { return said("hello"), nil })
+		fixture(s, "passing_tool", "Comes and goes.", func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, error) {
+			return said("hello"), nil
+		})
 		return said("changed"), nil
 	})
 	fixture(s, "test_trigger_prompt_change", "Changes the list of prompts.", func(context.Context, *mcp.CallToolRequest, any) (*mcp.CallToolResult, error) {
