@@ -4,6 +4,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/npm"
@@ -47,6 +48,37 @@ func clients() []client {
 		{name: "openai agents strict", Client: "./agents.mjs", Mode: json.RawMessage(`"strict"`), protocol: modern, exposes: exposure{Mistakes: true}, Underscored: true},
 		{name: "mcp-remote", Client: "./bridge.mjs", protocol: legacy, exposes: everything},
 		{name: "mcp-remote auto", Client: "./bridge.mjs", Mode: auto, protocol: modern, exposes: everything},
+	}
+}
+
+// exposure is what a client hands on of a result beside its text.
+type exposure struct {
+	// Structured and StructuredErrors tell whether structuredContent arrives, and also with an error; Flag, whether isError does.
+	Structured, StructuredErrors, Flag bool
+	// Mistakes tells whether arguments that the schema forbids reach the server, so that its words about them reach the model.
+	Mistakes bool
+}
+
+func (e exposure) String() string {
+	words := []string{"text"}
+	for _, w := range []struct {
+		word string
+		on   bool
+	}{{"structure", e.Structured}, {"structure of errors", e.StructuredErrors}, {"isError", e.Flag}, {"the server's view of mistakes", e.Mistakes}} {
+		if w.on {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// everything is what a client hands on that hides nothing.
+var everything = exposure{true, true, true, true}
+
+func (got transcript) exposes() exposure {
+	return exposure{
+		Structured: len(got.Accepted.StructuredContent) > 0, StructuredErrors: len(got.Refused.StructuredContent) > 0,
+		Flag: got.Refused.IsError, Mistakes: !got.Invalid.Unsent,
 	}
 }
 

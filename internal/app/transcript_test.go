@@ -31,37 +31,6 @@ type transcript struct {
 	Batches   shown    `json:"batches"`   // batch.list
 }
 
-// exposure is what a client hands on of a result beside its text.
-type exposure struct {
-	// Structured and StructuredErrors tell whether structuredContent arrives, and also with an error; Flag, whether isError does.
-	Structured, StructuredErrors, Flag bool
-	// Mistakes tells whether arguments that the schema forbids reach the server, so that its words about them reach the model.
-	Mistakes bool
-}
-
-func (e exposure) String() string {
-	words := []string{"text"}
-	for _, w := range []struct {
-		word string
-		on   bool
-	}{{"structure", e.Structured}, {"structure of errors", e.StructuredErrors}, {"isError", e.Flag}, {"the server's view of mistakes", e.Mistakes}} {
-		if w.on {
-			words = append(words, w.word)
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// everything is what a client hands on that hides nothing.
-var everything = exposure{true, true, true, true}
-
-func (got transcript) exposes() exposure {
-	return exposure{
-		Structured: len(got.Accepted.StructuredContent) > 0, StructuredErrors: len(got.Refused.StructuredContent) > 0,
-		Flag: got.Refused.IsError, Mistakes: !got.Invalid.Unsent,
-	}
-}
-
 // shown is a tool's result as the client handed it on.
 type shown struct {
 	IsError           bool            `json:"isError"`

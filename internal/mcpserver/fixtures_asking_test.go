@@ -1,5 +1,6 @@
 //go:build interop
 
+//nolint:staticcheck // the suite asks for what 2026-07-28 deprecates: sampling, roots, logging
 package mcpserver_test
 
 import (
@@ -19,7 +20,7 @@ func registerAsking(s *mcp.Server) {
 		Prompt string `json:"prompt"`
 	}
 	fixture(s, "test_sampling", "Asks the client's model.", func(ctx context.Context, req *mcp.CallToolRequest, in prompt) (*mcp.CallToolResult, error) {
-		res, err := req.Session.CreateMessage(ctx, complete(in.Prompt)) //nolint:staticcheck // deprecated, and still what the suite wants to see
+		res, err := req.Session.CreateMessage(ctx, complete(in.Prompt))
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +68,7 @@ func registerAsking(s *mcp.Server) {
 }
 
 func logLine(ctx context.Context, req *mcp.CallToolRequest, line string) {
-	_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: line}) //nolint:staticcheck // deprecated, and still what the suite wants to see
+	_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: line})
 }
 
 func schemaOf(text string) func() *jsonschema.Schema {

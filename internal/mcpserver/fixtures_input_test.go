@@ -1,5 +1,6 @@
 //go:build interop
 
+//nolint:staticcheck // the suite asks for what 2026-07-28 deprecates: sampling, roots, logging
 package mcpserver_test
 
 import (

@@ -21,11 +21,11 @@ var Revisions = []Revision{"2025-11-25", "2026-07-28"}
 // Revision is a revision of the protocol.
 type Revision string
 
-// Scenario is one of the suite's, such as "tools-list". Check is one observation in it; "" stands for the scenario as a whole.
-type (
-	Scenario string
-	Check    string
-)
+// Scenario is one of the suite's, such as "tools-list".
+type Scenario string
+
+// Check is one observation in a scenario; "" stands for the scenario as a whole.
+type Check string
 
 // Status is how a check ended.
 type Status string
