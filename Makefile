@@ -29,8 +29,8 @@ test-race: ## Run every test with the race detector
 	$(LOCAL) -- go test -parallel 2 -timeout 20m -race ./...
 
 .PHONY: test-interop
-test-interop: ## Let clients that we did not write complete the story (fetched from npm by the run)
-	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app
+test-interop: ## Let clients that we did not write, and the protocol's conformance suite, judge (fetched from npm)
+	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/mcpserver
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)

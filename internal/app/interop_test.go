@@ -5,46 +5,45 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/npm"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
-// Protocol revisions: what clients of 2025 speak, and what those speak that ask for more.
-const (
-	legacy = "2025-11-25"
-	modern = "2026-07-28"
-)
-
 // Clients that we did not write complete the story over HTTP, with sessions for older clients and without.
 func TestInterop(t *testing.T) {
-	box := newToolbox(t)
+	box := npm.New(t, os.DirFS("testdata/interop/clients"))
 	for _, sessions := range []bool{true, false} {
 		t.Run(fmt.Sprintf("sessions %v", sessions), func(t *testing.T) {
-			for _, c := range []sdkClient{
-				{name: "sdk 1", SDK: "./sdk1.mjs", protocol: legacy},
-				{name: "sdk 1 compat", SDK: "./sdk1.mjs", protocol: legacy, Underscored: true},
-				{name: "sdk 2 default", SDK: "./sdk2.mjs", protocol: legacy},
-				{name: "sdk 2 auto", SDK: "./sdk2.mjs", Mode: json.RawMessage(`"auto"`), protocol: modern},
-				{name: "sdk 2 pinned compat", SDK: "./sdk2.mjs", Mode: json.RawMessage(`{"pin":"` + modern + `"}`), protocol: modern, Underscored: true},
-			} {
+			for _, c := range clients() {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
 					s := interopStack(t, sessions)
-					got := box.play(t, s, c)
+					got := c.play(t, box, s)
 					got.judge(t, s, c.protocol, c.Underscored)
-					if want := sessions && c.protocol == legacy; got.Session != want {
-						t.Errorf("session: %v, want %v", got.Session, want)
+					if got.exposes() != c.exposes {
+						t.Errorf("the client hands on %s, want %s", got.exposes(), c.exposes)
+					}
+					if want := sessions && c.protocol == legacy; got.Session != nil && *got.Session != want {
+						t.Errorf("session: %v, want %v", *got.Session, want)
+					}
+					if !t.Failed() {
+						t.Logf("%s, %s, sessions %v: list, preview, refusal, confirmation, batch done, replay, two errors; hands on %s", c.name, got.Protocol, sessions, got.exposes())
 					}
 				})
 			}
 			t.Run("inspector", func(t *testing.T) {
 				t.Parallel()
 				inspectAll(t, box, interopStack(t, sessions))
+				if !t.Failed() {
+					t.Logf("inspector, legacy and auto, sessions %v: nothing to say with --strict; preview, refusal; both addresses", sessions)
+				}
 			})
 		})
 	}
@@ -55,38 +54,6 @@ func interopStack(t *testing.T, sessions bool) *stack.Stack {
 	return stack.New(t, stack.Options{Policy: stack.Roomy, Config: func(c *config.Config) { c.LegacySessions = sessions }})
 }
 
-// sdkClient is one way to run play.mjs; the exported fields are its argument.
-type sdkClient struct {
-	name, protocol string
-
-	SDK         string          `json:"sdk"`
-	URL         string          `json:"url"`
-	Mode        json.RawMessage `json:"mode,omitempty"` // versionNegotiation.mode of SDK 2: "auto" or {"pin": revision}
-	Key         string          `json:"key"`
-	Underscored bool            `json:"underscored"`
-}
-
-// play runs the story in a process of its own.
-func (b *toolbox) play(t *testing.T, s *stack.Stack, c sdkClient) (got transcript) {
-	t.Helper()
-	c.URL, c.Key = s.URL+"/mcp", "interop-story-1"
-	if c.Underscored {
-		c.URL += "/compat"
-	}
-	argument, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := b.run(t, s.Token, "play.mjs", string(argument))
-	if r.code != 0 {
-		t.Fatalf("play.mjs: exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
-		t.Fatalf("play.mjs: %v\n%s", err, r.stdout)
-	}
-	return got
-}
-
 // Exit codes of the inspector's command line: a result, and a result with isError. An error-level schema problem gives 6.
 const (
 	inspectorResult = 0
@@ -94,15 +61,15 @@ const (
 )
 
 // inspectAll looks at both endpoints in both eras: the schemas, a call that succeeds and one that is refused.
-func inspectAll(t *testing.T, b *toolbox, s *stack.Stack) {
+func inspectAll(t *testing.T, b *npm.Box, s *stack.Stack) {
 	t.Helper()
 	post := stack.Post(s.IDs(5), "新作の抹茶ラテが始まりました。")
 	for path, tool := range map[string]string{"/mcp": "post.create", "/mcp/compat": "post_create"} {
 		for _, era := range []string{"legacy", "auto"} {
-			i := inspector{toolbox: b, stack: s, path: path, era: era}
+			i := inspector{box: b, stack: s, path: path, era: era}
 			// With --strict the inspector names on stderr what other hosts and models would stumble over in a schema.
-			if r := i.run(t, inspectorResult, "tools/list", "--strict"); r.stderr != "" || !strings.Contains(r.stdout, `"`+tool+`"`) {
-				t.Errorf("%s %s: %s listed: %v, schema problems: %s", path, era, tool, strings.Contains(r.stdout, `"`+tool+`"`), r.stderr)
+			if r := i.run(t, inspectorResult, "tools/list", "--strict"); r.Stderr != "" || !strings.Contains(r.Stdout, `"`+tool+`"`) {
+				t.Errorf("%s %s: %s listed: %v, schema problems: %s", path, era, tool, strings.Contains(r.Stdout, `"`+tool+`"`), r.Stderr)
 			}
 			preview := stack.Into[tools.Write](t, i.call(t, inspectorResult, tool, post.With("dry_run", true))).Preview
 			if preview == nil || !preview.WouldExecute {
@@ -120,20 +87,20 @@ func inspectAll(t *testing.T, b *toolbox, s *stack.Stack) {
 
 // inspector is the MCP Inspector's command line on one endpoint. An era of "auto" asks for the newest protocol first.
 type inspector struct {
-	*toolbox
+	box       *npm.Box
 	stack     *stack.Stack
 	path, era string
 }
 
-func (i inspector) run(t *testing.T, want int, method string, args ...string) result {
+func (i inspector) run(t *testing.T, want int, method string, args ...string) npm.Result {
 	t.Helper()
 	// The transport is named because the inspector guesses it from the URL's end, and knows no end but /mcp and /sse.
-	r := i.toolbox.run(t, i.stack.Token, append([]string{
+	r := i.box.Run(t, nil, append([]string{
 		"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", i.stack.URL + i.path, "--transport", "http",
 		"--header", "Authorization: Bearer " + i.stack.Token, "--stored-auth-only", "--protocol-era", i.era, "--format", "json", "--method", method,
 	}, args...)...)
-	if r.code != want {
-		t.Fatalf("%s %s %s %v: exit %d, want %d\n%s%s", i.path, i.era, method, args, r.code, want, r.stdout, r.stderr)
+	if r.Code != want {
+		t.Fatalf("%s %s %s %v: exit %d, want %d\n%s%s", i.path, i.era, method, args, r.Code, want, r.Stdout, r.Stderr)
 	}
 	return r
 }
@@ -148,8 +115,8 @@ func (i inspector) call(t *testing.T, want int, tool string, args stack.Args) st
 	var got struct {
 		Result shown `json:"result"`
 	}
-	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
-		t.Fatalf("%s %s %s: %v\n%s", i.path, i.era, tool, err, r.stdout)
+	if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
+		t.Fatalf("%s %s %s: %v\n%s", i.path, i.era, tool, err, r.Stdout)
 	}
 	return got.Result.answer(t)
 }

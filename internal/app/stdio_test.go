@@ -147,6 +147,7 @@ func (p *player) play() (got transcript) {
 	}
 	got.Replay = p.call("post.create", confirmed)
 	got.Invalid = p.call("post.create", post.With("dryRun", true))
+	got.Foreign = p.call("post.create", stack.Post(append(ids, 99999999), "新作の抹茶ラテが始まりました。"))
 	got.Batches = p.call("batch.list", stack.Args{})
 	return got
 }

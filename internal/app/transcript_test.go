@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // transcript is what one client was shown while it played the story of a write over the first five stores.
 type transcript struct {
 	Protocol  string   `json:"protocol"`
-	Session   bool     `json:"session"` // over HTTP: whether the server gave a session id
+	Session   *bool    `json:"session"` // over HTTP: whether the server gave a session id; nil where the client hides it
 	Tools     []string `json:"tools"`
 	Locations shown    `json:"locations"` // location.list
 	Preview   shown    `json:"preview"`   // post.create with dry_run
@@ -26,10 +27,11 @@ type transcript struct {
 	Final     shown    `json:"final"`     // batch.status, waited for
 	Replay    shown    `json:"replay"`    // the accepted call once more
 	Invalid   shown    `json:"invalid"`   // post.create with dryRun instead of dry_run
+	Foreign   shown    `json:"foreign"`   // post.create with one location that is not the caller's
 	Batches   shown    `json:"batches"`   // batch.list
 }
 
-// shown is a tool's result as it crossed the wire.
+// shown is a tool's result as the client handed it on.
 type shown struct {
 	IsError           bool            `json:"isError"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
@@ -37,21 +39,59 @@ type shown struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	} `json:"content"`
+	// Model is the text that the client shows a model; the content's where the client leaves that to its host.
+	Model string `json:"model"`
+	// Unsent: the client refused the call by itself.
+	Unsent bool `json:"unsent"`
 }
 
-// answer is the result decoded, with the text that clients without structured content would read.
+// answer is the result decoded: from its structure, or from the text's last line where the client hands on nothing else.
 func (r shown) answer(t *testing.T) stack.Answer {
 	t.Helper()
 	a := stack.Answer{IsError: r.IsError}
-	if err := json.Unmarshal(r.StructuredContent, &a); err != nil {
-		t.Fatalf("structured content: %v\n%s", err, r.StructuredContent)
-	}
 	for _, c := range r.Content {
 		if c.Type == "text" {
 			a.Text += c.Text
 		}
 	}
+	facts := r.StructuredContent
+	if len(facts) == 0 {
+		facts = enveloped(t, lastObject(a.Text))
+	}
+	if err := json.Unmarshal(facts, &a); err != nil {
+		t.Fatalf("%v\n%s", err, a.Text)
+	}
+	if len(r.StructuredContent) == 0 {
+		a.IsError = a.ErrorCode != ""
+	}
+	a.Text = stdcmp.Or(r.Model, a.Text)
 	return a
+}
+
+// enveloped is what stands in a text in the shape of structured content: the fields of an error, or the data alone.
+func enveloped(t *testing.T, object json.RawMessage) json.RawMessage {
+	t.Helper()
+	var told struct {
+		Code errs.Code `json:"error_code"`
+	}
+	if err := json.Unmarshal(object, &told); err != nil {
+		t.Fatalf("no JSON in the text: %v\n%s", err, object)
+	}
+	if told.Code != "" {
+		return object
+	}
+	return slices.Concat(json.RawMessage(`{"data":`), object, json.RawMessage(`}`))
+}
+
+// lastObject is the last line of a text that holds a JSON object.
+func lastObject(text string) json.RawMessage {
+	lines := strings.Split(text, "\n")
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "{") {
+			return json.RawMessage(line)
+		}
+	}
+	return nil
 }
 
 // judge holds what the client was shown against the contract, and against what really happened at Google and in the database.
@@ -90,7 +130,7 @@ func (got transcript) judge(t *testing.T, s *stack.Stack, protocol string, under
 	}
 }
 
-// judgeRefusals looks at both refusals, as structure and as the text that many hosts alone pass on.
+// judgeRefusals looks at the refusals, as structure and as the text that many hosts alone pass on.
 func (got transcript) judgeRefusals(t *testing.T) {
 	t.Helper()
 	refused := got.Refused.answer(t)
@@ -101,6 +141,21 @@ func (got transcript) judgeRefusals(t *testing.T) {
 	if !strings.Contains(refused.Text, "CONFIRMATION_REQUIRED") || !strings.Contains(refused.Text, refused.Details.ConfirmToken) {
 		t.Errorf("the text lacks code or token: %s", refused.Text)
 	}
+	if !got.Invalid.Unsent {
+		got.judgeInvalid(t)
+	}
+	foreign := got.Foreign.answer(t)
+	if !foreign.IsError || foreign.ErrorCode != errs.LocationNotFound || foreign.Status != 404 || foreign.Executed != errs.ExecutedNo {
+		t.Fatalf("a location of nobody: %s", foreign.Text)
+	}
+	if !strings.Contains(foreign.Text, "LOCATION_NOT_FOUND") || !strings.Contains(foreign.Text, "99999999") {
+		t.Errorf("the text lacks code or location: %s", foreign.Text)
+	}
+}
+
+// judgeInvalid looks at the refusal of an argument that does not exist.
+func (got transcript) judgeInvalid(t *testing.T) {
+	t.Helper()
 	invalid := got.Invalid.answer(t)
 	if !invalid.IsError || invalid.ErrorCode != errs.InvalidArgument || invalid.Status != 400 || invalid.Executed != errs.ExecutedNo || invalid.Details == nil {
 		t.Fatalf("dryRun: %s", got.Invalid.StructuredContent)

@@ -167,6 +167,13 @@ func newFront(t *testing.T, change ...func(*mcpserver.Options)) *front {
 		o.PublicURL = "http://" + srv.Listener.Addr().String()
 	}}, change...)...)
 	srv.Config = mcpserver.HTTPServer("", f.mcp.Handler())
+	f.start(t, srv)
+	return f
+}
+
+// start opens the front on loopback until the test ends.
+func (f *front) start(t *testing.T, srv *httptest.Server) {
+	t.Helper()
 	srv.Start()
 	f.Server = srv
 	t.Cleanup(func() {
@@ -176,7 +183,6 @@ func newFront(t *testing.T, change ...func(*mcpserver.Options)) *front {
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	return f
 }
 
 // newPipes is a front without HTTP.

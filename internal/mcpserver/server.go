@@ -46,33 +46,35 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, public: public, guard: guard, toolset: toolset, drain: newDrain()}
 	s.sessions = newSessions(o.MaxSessionsPerPrincipal, o.MaxSessions, s.sessionIDs)
-	if s.dotted, err = s.newEndpoint(mcpPath, Dotted); err != nil {
+	if s.dotted, err = s.newEndpoint(mcpPath, Dotted, s.serverOptions()); err != nil {
 		return nil, fmt.Errorf("mcp server: %w", err)
 	}
-	if s.underscored, err = s.newEndpoint(compatPath, Underscored); err != nil {
+	if s.underscored, err = s.newEndpoint(compatPath, Underscored, s.serverOptions()); err != nil {
 		return nil, fmt.Errorf("mcp server: %w", err)
 	}
 	return s, nil
 }
 
+// serverOptions are what the library's server of every endpoint is built with.
+func (s *Server) serverOptions() *mcp.ServerOptions {
+	return &mcp.ServerOptions{
+		Instructions: s.opts.Instructions,
+		Logger:       slog.New(atLeast{level: slog.LevelWarn, Handler: s.opts.Log.Handler()}),
+		Capabilities: s.capabilities(),
+		SetCacheable: cacheable,
+	}
+}
+
 // newEndpoint builds the library's server for one spelling of the names.
-func (s *Server) newEndpoint(path string, names ToolNames) (*endpoint, error) {
-	log := slog.New(atLeast{level: slog.LevelWarn, Handler: s.opts.Log.Handler()})
-	srv := mcp.NewServer(
-		&mcp.Implementation{Name: serverName, Title: serverTitle, Version: s.opts.Version},
-		&mcp.ServerOptions{
-			Instructions: s.opts.Instructions,
-			Logger:       log,
-			Capabilities: s.capabilities(),
-			SetCacheable: cacheable,
-		})
+func (s *Server) newEndpoint(path string, names ToolNames, o *mcp.ServerOptions) (*endpoint, error) {
+	srv := mcp.NewServer(&mcp.Implementation{Name: serverName, Title: serverTitle, Version: s.opts.Version}, o)
 	if err := s.register(srv, names); err != nil {
 		return nil, err
 	}
 	s.addPrompts(srv)
 	s.addResources(srv)
 	srv.AddReceivingMiddleware(s.middleware(names))
-	return newEndpoint(s, path, srv, log), nil
+	return newEndpoint(s, path, srv, o.Logger), nil
 }
 
 // capabilities are those of fixed lists: nothing here changes while the server runs.
