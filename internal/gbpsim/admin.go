@@ -18,6 +18,9 @@ import (
 //	GET    /admin/journal?route=&location=&effects=true&after=SEQ   entries, oldest first
 //	DELETE /admin/journal                                           forget them, and the peaks of the statistics
 //	GET    /admin/posts?location=                                   existing posts, newest first
+//	GET    /admin/media?location=                                   existing items of galleries, newest first
+//	POST   /admin/media {"location", "media": (a MediaSeed)}        adds one behind every client's back -> {"name"}
+//	DELETE /admin/media?name=                                       takes one away behind every client's back
 //	GET    /admin/stats
 //	GET    /admin/rules                                             what the simulator believes, with evidence
 //	GET    /admin/faults, POST (a Fault) -> {"id"}, DELETE
@@ -37,6 +40,7 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("GET /admin/posts", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, s.Posts(LocationName(r.URL.Query().Get("location"))))
 	})
+	s.adminMedia(m)
 	m.HandleFunc("GET /admin/stats", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Stats()) })
 	m.HandleFunc("GET /admin/rules", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, Rules()) })
 	m.HandleFunc("GET /admin/faults", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Faults()) })
@@ -56,6 +60,7 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("POST /admin/expire", func(w http.ResponseWriter, _ *http.Request) { s.ExpireAccessTokens(); writeJSON(w, struct{}{}) })
 	m.HandleFunc("POST /admin/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); writeJSON(w, struct{}{}) })
 	m.HandleFunc("GET /{$}", s.page)
+	m.HandleFunc("GET /pictures/{name}", samplePicture)
 	m.HandleFunc("/", s.strange)
 	return m
 }
@@ -224,7 +229,7 @@ func writeDone(w http.ResponseWriter, err error) {
 
 func writeMistake(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if errors.Is(err, errNoFault) || errors.Is(err, errNoGrant) {
+	if errors.Is(err, errNoFault) || errors.Is(err, errNoGrant) || errors.Is(err, errNoMedia) || errors.Is(err, errNoLocation) {
 		status = http.StatusNotFound
 	}
 	writeStatus(w, status, adminError{err.Error()})

@@ -5,10 +5,11 @@
 //
 //   - Google itself under BASE/<google-host>/<path>, for example
 //     BASE/mybusiness.googleapis.com/v4/accounts/1/locations/2/localPosts. Simulated: the OAuth token endpoint (refresh and
-//     revoke), accounts list and get, locations list and get, local posts create, get, list and delete.
+//     revoke), accounts list and get, locations list and get, local posts create, get, list and delete,
+//     the media of galleries with uploads.
 //   - the admin API under BASE/admin/ (see admin.go), which drives the clock, orders faults, seeds the world and reads the
 //     journal. It has no authentication: listen on loopback only.
-//   - a page for people at BASE/ with all stores and their posts.
+//   - a page for people at BASE/ with all stores and their posts, and sample photos under BASE/pictures/.
 //
 // The package deliberately imports nothing else of this module: a wrong belief about Google that sat in the client and in
 // the simulator alike could never be found by testing one against the other. For the same reason each rule says where it

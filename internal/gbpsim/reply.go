@@ -19,8 +19,9 @@ type reply struct {
 	rule RuleID
 	// unknown marks what the simulator does not simulate.
 	unknown bool
-	// post is the post that the request created or deleted; effect tells that it did.
+	// post or media is what the request created or deleted; effect tells that it did.
 	post   PostName
+	media  MediaName
 	effect bool
 }
 

@@ -96,7 +96,9 @@ const (
 )
 
 // Rules lists all rules. A live finding that contradicts one is applied by changing its line and the code that names it.
-func Rules() []Rule {
+func Rules() []Rule { return append(firstRules(), mediaRuleTable()...) }
+
+func firstRules() []Rule {
 	return []Rule{
 		{ruleUnknownRoute, Captured, "A path that matches no route answers an HTML 404 page, not JSON.", true},
 		{ruleBadJSON, Assumed, "A body that is no JSON object in UTF-8 answers 400.", true},

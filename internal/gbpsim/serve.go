@@ -25,9 +25,11 @@ type call struct {
 	account  AccountName
 	location LocationName
 	post     PostName
-	grant    *grant // nil without a known access token
-	token    string // the access token as sent
-	fault    *Fault // the fault that fires, or nil
+	media    MediaName          // also the resource name of an upload
+	fetched  map[string]fetched // by source URL, with the knob
+	grant    *grant             // nil without a known access token
+	token    string             // the access token as sent
+	fault    *Fault             // the fault that fires, or nil
 	now      time.Time
 }
 
@@ -44,7 +46,7 @@ func (s *Sim) Handler() http.Handler {
 }
 
 func (s *Sim) serveGoogle(w http.ResponseWriter, r *http.Request, host, path string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit(path)+1))
 	query := r.URL.Query()
 	compact := query.Get("prettyPrint") == "false"
 	c := &call{sim: s, r: r, body: body, query: query, now: s.Now()}
@@ -86,10 +88,11 @@ func (c *call) enter(host, path string) *Entry {
 		e.Route, e.Write = rt.name, rt.write
 		c.account, c.location, c.post = rt.resources(args)
 		e.Account, e.Location = c.account, c.location
+		c.media = rt.mediaName(c.account, c.location, args)
 	}
 	secret := c.route != nil && c.route.host == hostOAuth
 	if !secret {
-		e.Body = string(c.body)
+		e.Body = c.shownBody()
 	}
 	s.mu.Lock()
 	if secret {
@@ -156,6 +159,7 @@ func (c *call) serve(e *Entry) outcome {
 // carryOut applies the rules and, to a valid request, its effect, in one section under the lock.
 func (c *call) carryOut(e *Entry) reply {
 	s := c.sim
+	c.fetchSources()
 	s.mu.Lock()
 	c.now = s.Now() // it may have waited
 	out, do := c.judge()
@@ -169,7 +173,7 @@ func (c *call) carryOut(e *Entry) reply {
 	}
 	s.mu.Unlock()
 	if out.effect {
-		s.journal.update(e, func(e *Entry) { e.Effect, e.EffectTime, e.Post = true, at, out.post })
+		s.journal.update(e, func(e *Entry) { e.Effect, e.EffectTime, e.Post, e.Media = true, at, out.post, out.media })
 	}
 	return out
 }
@@ -195,7 +199,7 @@ func (c *call) checkParameters() *reply {
 			return &r
 		}
 	}
-	if !utf8.Valid(c.body) {
+	if !c.route.raw && !utf8.Valid(c.body) {
 		r := badRequest(ruleBadJSON, "", "Invalid JSON payload received. Parsing terminated: invalid UTF-8.")
 		return &r
 	}

@@ -21,7 +21,7 @@ type Options struct {
 	Seed World
 	// Knobs are where Reset returns to.
 	Knobs Knobs
-	// Reachable tells which source URLs can be fetched; nil is by Knobs. Nothing is ever fetched. It is called under the
+	// Reachable tells which source URLs can be fetched; nil is by Knobs. It is called under the
 	// simulator's lock and must not call the simulator.
 	Reachable func(sourceURL string) bool
 	// Strict makes Start fail its test on requests that are not simulated.
@@ -59,12 +59,14 @@ type state struct {
 	tokens    map[string]accessToken
 	posts     map[PostName]*post
 	quotas    map[string]*budget // by host
+	mediaState
 }
 
 type location struct {
 	Location
 	fields map[string]json.RawMessage
-	posts  []*post // oldest first
+	posts  []*post      // oldest first
+	media  []*mediaItem // oldest first
 	edits  budget
 }
 
@@ -141,6 +143,9 @@ func (s *Sim) Seed(w World) error {
 		n := &location{Location: l, fields: fields}
 		s.locations = append(s.locations, n)
 		s.byName[l.Name] = n
+		for _, m := range l.Media {
+			s.seedMedia(n, m)
+		}
 	}
 	for _, g := range w.Grants {
 		if old := s.grants[g.RefreshToken]; old != nil {

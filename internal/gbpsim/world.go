@@ -65,6 +65,8 @@ type Location struct {
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	// PermissionDenied makes every v4 call and every v1 get for the store answer 403.
 	PermissionDenied bool `json:"permission_denied,omitempty"`
+	// Media is the gallery that a new location starts with, oldest first.
+	Media []MediaSeed `json:"media,omitempty"`
 	// PostsDisabled makes creating posts answer LOCATION_DISABLED_FOR_LOCAL_POST_API.
 	PostsDisabled bool `json:"posts_disabled,omitempty"`
 }
@@ -114,6 +116,11 @@ func (w World) check(known map[AccountName]bool) error {
 		for f := range l.Fields {
 			if !slices.Contains(locationFields(), f) {
 				problems = append(problems, fmt.Errorf("locations[%d]: Google has no location field %q", i, f))
+			}
+		}
+		for _, m := range l.Media {
+			if err := m.check(); err != nil {
+				problems = append(problems, fmt.Errorf("locations[%d]: %w", i, err))
 			}
 		}
 		if _, err := l.wire(); err != nil {
