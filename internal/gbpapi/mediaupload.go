@@ -3,6 +3,7 @@ package gbpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -79,12 +80,19 @@ type Upload struct {
 	Sent bool `json:"sent,omitempty"`
 }
 
-// CreateMediaFromBytes makes the calls that are still to be made and moves progress on after each. After a failure call it again with
-// the same progress: it goes on from the call that failed. An Ambiguous error comes from the last call only; look for the item then
-// before calling again. item has neither SourceURL nor DataRef.
-//
-// When the last call is refused because the place is gone or was used (GBP_MEDIA_REJECTED), only a new start helps, with a zero Upload.
+// CreateMediaFromBytes makes the calls that are still to be made and moves progress on after each. After a failure call it again
+// with the same progress: it goes on from the call that failed. A refusal for good sets progress back to the start, because the
+// place may be what was refused. An Ambiguous error comes from the last call only; look for the item then before calling again.
+// item has neither SourceURL nor DataRef.
 func (c *Client) CreateMediaFromBytes(ctx context.Context, ref Ref, parent string, item gbp.MediaItem, content []byte, contentType string, progress *Upload) (gbp.RemoteMedia, error) {
+	m, err := c.createFromBytes(ctx, ref, parent, item, content, contentType, progress)
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == Refused {
+		*progress = Upload{}
+	}
+	return m, err
+}
+
+func (c *Client) createFromBytes(ctx context.Context, ref Ref, parent string, item gbp.MediaItem, content []byte, contentType string, progress *Upload) (gbp.RemoteMedia, error) {
 	if progress.ResourceName == "" {
 		name, err := c.StartUpload(ctx, ref, parent)
 		if err != nil {
