@@ -281,8 +281,11 @@ func TestUploadGoesOn(t *testing.T) {
 		class Class
 		after Upload
 	}{
-		{"start", NotSent, Upload{}}, {"start odd", NotSent, Upload{}}, {"bytes", NotSent, Upload{ResourceName: "place/1+2"}},
-		{"create", Ambiguous, Upload{ResourceName: "place/1+2", Sent: true}}, {"create", Ambiguous, Upload{ResourceName: "place/1+2", Sent: true}},
+		{"start", NotSent, Upload{}},
+		{"start odd", NotSent, Upload{}},
+		{"bytes", NotSent, Upload{ResourceName: "place/1+2"}},
+		{"create", Ambiguous, Upload{ResourceName: "place/1+2", Sent: true}},
+		{"create", Ambiguous, Upload{ResourceName: "place/1+2", Sent: true}},
 	} {
 		fail.Store(step.fail)
 		if _, err := attempt(); asError(t, err).Class != step.class || progress != step.after {

@@ -56,7 +56,7 @@ func (s *Sim) serveGoogle(w http.ResponseWriter, r *http.Request, host, path str
 		drop(w)
 		return
 	}
-	out := c.serve(e)
+	out := c.serve(e) //nolint:contextcheck // a call carries its request
 	if out.dropped {
 		s.journal.end(e, Dropped, 0)
 		drop(w)
