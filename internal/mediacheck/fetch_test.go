@@ -261,14 +261,18 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 			_, _ = w.Write(goodJPEG)
 		}
 	})
-	quick := n.checker(func(o *mediacheck.Options) { o.Timeout = 400 * time.Millisecond })
-	if r := refusal(t, quick, base+"/slow", gbp.UseGallery); r.Rule != mediacheck.RuleTooSlow || r.Limit != 1 || !r.Passing {
+	quick := n.checker(func(o *mediacheck.Options) { o.Timeout = 2 * time.Second }) // long enough for a handshake on a busy machine
+	began := time.Now()
+	if r := refusal(t, quick, base+"/slow", gbp.UseGallery); r.Rule != mediacheck.RuleTooSlow || r.Limit != 2 || !r.Passing {
 		t.Errorf("slow: %+v", r)
 	}
 	if r := refusal(t, quick, base+"/silent", gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
 		t.Errorf("silent: %+v", r)
 	}
 	<-gone
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("two checks of 2 s took %s", took)
+	}
 	c := n.checker()
 	for path, want := range map[string]mediacheck.Rule{
 		"/short": mediacheck.RuleIncomplete, "/shortvideo": mediacheck.RuleIncomplete, "/badgzip": mediacheck.RuleIncomplete, "/brotli": mediacheck.RuleHostError,

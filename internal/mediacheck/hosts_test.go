@@ -138,7 +138,7 @@ func (n *internet) resolver() *net.Resolver {
 // checker trusts outside and nothing else.
 func (n *internet) checker(change ...func(*mediacheck.Options)) *mediacheck.Checker {
 	o := mediacheck.Options{
-		Trusted: []netip.Prefix{netip.MustParsePrefix(outside + "/32")}, RootCAs: n.roots, Resolver: n.resolver(), Timeout: 5 * time.Second,
+		Trusted: []netip.Prefix{netip.MustParsePrefix(outside + "/32")}, RootCAs: n.roots, Resolver: n.resolver(), Timeout: 30 * time.Second,
 	}
 	for _, c := range change {
 		c(&o)

@@ -122,13 +122,14 @@ func (c *Checker) check(ctx context.Context, source string, use gbp.MediaUse) (F
 	defer got.close()
 	f := file{digest: sha256.New(), body: got.body, declared: got.length}
 	refusal = f.inspect(use, got.contentType)
-	if refusal == nil {
-		facts := f.facts
-		facts.URL, facts.FinalHost, facts.Bytes, facts.SHA256 = first.String(), got.host, f.read, hex.EncodeToString(f.digest.Sum(nil))
-		return facts, nil
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// Whatever was read: a host that notices our going can end its answer in the same moment as if it were complete.
+		return Facts{}, tooSlow(c.timeout)
 	}
-	if refusal.Rule == RuleIncomplete && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		refusal = tooSlow(c.timeout)
+	if refusal != nil {
+		return Facts{}, refusal
 	}
-	return Facts{}, refusal
+	facts := f.facts
+	facts.URL, facts.FinalHost, facts.Bytes, facts.SHA256 = first.String(), got.host, f.read, hex.EncodeToString(f.digest.Sum(nil))
+	return facts, nil
 }

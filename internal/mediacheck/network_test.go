@@ -3,6 +3,8 @@ package mediacheck_test
 import (
 	"net/http"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -41,6 +43,9 @@ func TestInsideIsNotReached(t *testing.T) {
 	for _, u := range direct {
 		for _, address := range []string{u, base + "/?to=" + u} {
 			r := refusal(t, c, address, gbp.UseGallery)
+			if !strings.Contains(r.LogValue().String(), "address refused") { // by us, and not by a network that does not answer
+				t.Errorf("%s: %s", address, r.LogValue())
+			}
 			if r.Rule != mediacheck.RuleUnreachable || r.Measured != 0 || r.Limit != 0 || r.Type != "" {
 				t.Errorf("%s: %+v", address, r)
 			}
@@ -164,15 +169,27 @@ func TestProductionTrustsNothing(t *testing.T) {
 	}
 }
 
-// TestProxyOfTheEnvironmentIsNotUsed: it would dial what we refuse. Not parallel: it sets the environment.
+// TestProxyOfTheEnvironmentIsNotUsed: it would dial what we refuse. In a process of its own, because net/http reads the
+// environment once.
 func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
+	t.Parallel()
+	const inner = "MEDIACHECK_TEST_PROXY"
 	n := newInternet(t)
-	proxy := n.serve(inside, true, file("image/jpeg", jpegOf(600, 600, 0)))
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
-		t.Setenv(name, "http://"+inside+":"+proxy.port)
+	if proxy := os.Getenv(inner); proxy != "" {
+		_, base := n.images(file("image/jpeg", jpegOf(600, 600, 0)))
+		passes(t, n.checker(), base+"/a.jpg", gbp.UseGallery)
+		return
 	}
-	_, base := n.images(file("image/jpeg", jpegOf(600, 600, 0)))
-	passes(t, n.checker(), base+"/a.jpg", gbp.UseGallery)
+	proxy := n.serve(inside, true, file("image/jpeg", jpegOf(600, 600, 0)))
+	self := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyOfTheEnvironmentIsNotUsed$")
+	self.Env = append(os.Environ(), inner+"=yes")
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
+		self.Env = append(self.Env, name+"=http://"+inside+":"+proxy.port)
+	}
+	self.Env = append(self.Env, "NO_PROXY=", "no_proxy=")
+	if out, err := self.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 	if proxy.connections.Load() != 0 {
 		t.Error("the proxy was used")
 	}
