@@ -45,20 +45,6 @@ func numericHost(host string) bool {
 	return last == "" || last[0] >= '0' && last[0] <= '9'
 }
 
-// sharePage recognises links that open a viewer instead of the image.
-func sharePage(u *url.URL) bool {
-	host := strings.ToLower(u.Hostname())
-	switch host {
-	case "drive.google.com":
-		return !strings.HasPrefix(u.Path, "/uc")
-	case "photos.google.com", "photos.app.goo.gl", "docs.google.com", "1drv.ms", "onedrive.live.com", "icloud.com", "www.icloud.com", "share.icloud.com":
-		return true
-	case "www.dropbox.com", "dropbox.com":
-		return u.Query().Get("dl") != "1" && u.Query().Get("raw") != "1"
-	}
-	return strings.HasSuffix(host, ".sharepoint.com")
-}
-
 func isVideo(p string) bool {
 	return slices.Contains([]string{".mp4", ".mov", ".m4v", ".avi", ".webm", ".mkv", ".wmv", ".mpg", ".mpeg", ".3gp"}, strings.ToLower(path.Ext(p)))
 }

@@ -198,7 +198,7 @@ func (r *renderer) media(list []MediaSource) []PostMedia {
 			continue
 		case u.Scheme != "https":
 			r.refuse(at, "https", errs.T("画像の URL は https だけです。", "Photo addresses must be https."))
-		case sharePage(u):
+		case SharePage(u):
 			r.refuse(at, "viewer_page", errs.T("これは共有ページの URL で、画像そのものではありません。画像ファイルの直接の URL を指定してください。", "This link opens a viewer page, not an image; give the direct address of the image file."))
 		case isVideo(u.Path):
 			r.refuse(at, "video", errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))

@@ -92,7 +92,9 @@ func (c *Client) exchange(ctx context.Context, k call, token string) (answer, *E
 	if k.body != nil {
 		// Set by hand and without GetBody: net/http must have no way to send the body a second time.
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(k.body)), int64(len(k.body))
-		req.Header.Set("Content-Type", "application/json; charset=utf-8")
+		if req.Header.Get("Content-Type") == "" {
+			req.Header.Set("Content-Type", "application/json; charset=utf-8")
+		}
 	}
 	res, err := c.http.Do(req)
 	if err != nil {

@@ -23,6 +23,9 @@ import (
 //	GET    /admin/reviews?location=                                 existing reviews with their replies, newest first
 //	POST   /admin/reviews (a Review) -> the review                  adds one; with the name of one, changes the members given
 //	DELETE /admin/reviews?name=                                     its author or Google deletes it
+//	GET    /admin/media?location=                                   existing items of galleries, newest first
+//	POST   /admin/media {"location", "media": (a MediaSeed)}        adds one behind every client's back -> {"name"}
+//	DELETE /admin/media?name=                                       takes one away behind every client's back
 //	GET    /admin/stats
 //	GET    /admin/rules                                             what the simulator believes, with evidence
 //	GET    /admin/faults, POST (a Fault) -> {"id"}, DELETE
@@ -56,6 +59,7 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("DELETE /admin/reviews", func(w http.ResponseWriter, r *http.Request) {
 		writeDone(w, s.RemoveReview(ReviewName(r.URL.Query().Get("name"))))
 	})
+	s.adminMedia(m)
 	m.HandleFunc("GET /admin/stats", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Stats()) })
 	m.HandleFunc("GET /admin/rules", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, Rules()) })
 	m.HandleFunc("GET /admin/faults", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Faults()) })
@@ -76,6 +80,7 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("POST /admin/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); writeJSON(w, struct{}{}) })
 	s.adminStores(m)
 	m.HandleFunc("GET /{$}", s.page)
+	m.HandleFunc("GET /pictures/{name}", samplePicture)
 	m.HandleFunc("/", s.strange)
 	return m
 }
@@ -244,7 +249,7 @@ func writeDone(w http.ResponseWriter, err error) {
 
 func writeMistake(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if slices.ContainsFunc([]error{errNoFault, errNoGrant, errNoPost, errNoReview, errNoStore}, func(e error) bool { return errors.Is(err, e) }) {
+	if slices.ContainsFunc([]error{errNoFault, errNoGrant, errNoPost, errNoReview, errNoStore, errNoMedia, errNoLocation}, func(e error) bool { return errors.Is(err, e) }) {
 		status = http.StatusNotFound
 	}
 	writeStatus(w, status, adminError{err.Error()})

@@ -113,7 +113,7 @@ func demoStore(p place, i, round int) Location {
 		Phone: p.dial + "-" + exchange + "-" + number, Website: "https://komorebi-coffee.example/stores/" + strings.ToLower(code),
 		Description: p.name + "のまちかどで、自家焙煎のコーヒーと焼きたてのスコーンをお出ししています。",
 		PostalCode:  p.postal, AdministrativeArea: p.prefecture, City: p.city, AddressLines: []string{fmt.Sprintf("%s%d-%d-%d", p.name, 1+i%5, 1+i%17, 1+i%9)},
-		Labels: labels, RegularHours: demoHours(i),
+		Labels: labels, RegularHours: demoHours(i), Media: demoMedia(code),
 		Categories: json.RawMessage(`{"primaryCategory":{"name":"categories/gcid:cafe","displayName":"カフェ・喫茶"}}`),
 	}
 }

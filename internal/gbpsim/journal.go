@@ -24,7 +24,8 @@ type Entry struct {
 	Location LocationName `json:"location,omitempty"`
 	// Email is the person whose grant the request used, "" when it had none that is known.
 	Email string `json:"email,omitempty"`
-	// Body is what was sent, byte for byte; empty for the token endpoint, whose bodies are secrets.
+	// Body is what was sent, byte for byte; empty for the token endpoint, whose bodies are secrets, and "N bytes, sha256 ..."
+	// for uploads.
 	Body string `json:"body,omitempty"`
 	// Status is the HTTP status, 0 while the request is open and when the connection was dropped without an answer.
 	Status int `json:"status"`
@@ -36,13 +37,14 @@ type Entry struct {
 	Fault FaultID `json:"fault,omitempty"`
 	// Unknown marks a request that the simulator does not simulate.
 	Unknown bool `json:"unknown,omitempty"`
-	// Resource is the full name of the thing that the path names (a post, a review) or that the request created; "" without one.
+	// Resource is the full name of the thing that the path names (a post, a review, a media item) or that the request created; "" without one.
 	Resource string `json:"resource,omitempty"`
 	// Effect tells that something was created, changed or deleted: Resource, at EffectTime (later than now for a delayed
-	// effect). Post is Resource where that is a post.
+	// effect). Post and Media are Resource where it is one.
 	Effect     bool      `json:"effect"`
 	EffectTime time.Time `json:"effect_time,omitzero"`
 	Post       PostName  `json:"post,omitempty"`
+	Media      MediaName `json:"media,omitempty"`
 	// Write tells that the route is one that edits a location.
 	Write bool `json:"write,omitempty"`
 }

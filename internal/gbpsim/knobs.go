@@ -27,6 +27,14 @@ type Knobs struct {
 	UnverifiedStatus int `json:"unverified_status,omitempty"`
 	// NoReplyStatus is the answer to deleting a reply that is not there: 404 (the default) or 200.
 	NoReplyStatus int `json:"no_reply_status,omitempty"`
+	// MediaLagSeconds is how long a new item of the gallery is missing from lists and answers 404 to get.
+	MediaLagSeconds float64 `json:"media_lag_seconds,omitempty"`
+	// MediaLimit is how many items a location takes through the API; 0 is 100.
+	MediaLimit int `json:"media_limit,omitempty"`
+	// HideMediaSources leaves sourceUrl out of answers about the gallery.
+	HideMediaSources bool `json:"hide_media_sources,omitempty"`
+	// FetchMedia makes the simulator fetch source URLs and judge the files by type and size. Off, nothing is ever fetched.
+	FetchMedia bool `json:"fetch_media,omitempty"`
 	// VideoStatus is the answer to video in a post: 500 (the default) or 400.
 	VideoStatus int `json:"video_status,omitempty"`
 	// AllowAlerts lets ALERT posts through.
@@ -64,8 +72,8 @@ func (k Knobs) check() error {
 	var problems []error
 	for name, v := range map[string]float64{
 		"token_seconds": float64(k.TokenSeconds), "processing_seconds": k.ProcessingSeconds, "list_lag_seconds": k.ListLagSeconds, "get_lag_seconds": k.GetLagSeconds, "reply_pending_seconds": k.ReplyPendingSeconds,
-		"edit_pending_seconds": k.EditPendingSeconds,
-		"latency_ms":           float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
+		"edit_pending_seconds": k.EditPendingSeconds, "media_lag_seconds": k.MediaLagSeconds, "media_limit": float64(k.MediaLimit),
+		"latency_ms": float64(k.LatencyMS), "quota_per_minute": float64(k.QuotaPerMinute), "edits_per_minute": float64(k.EditsPerMinute), "time_scale": k.TimeScale,
 	} {
 		if v < 0 {
 			problems = append(problems, fmt.Errorf("knob %s: negative", name))

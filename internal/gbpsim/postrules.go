@@ -183,6 +183,9 @@ func (c *call) checkMedia(p postBody) *reply {
 		if !c.sim.fetchable(source) {
 			return invalid(ruleMediaFetch, photoFetchFailed, at+"source_url", "Failed to fetch the photo from the source URL.", source)
 		}
+		if refusal := c.unsuitable(m, at+"source_url"); refusal != nil {
+			return refusal
+		}
 	}
 	return nil
 }

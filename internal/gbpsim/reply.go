@@ -19,8 +19,9 @@ type reply struct {
 	rule RuleID
 	// unknown marks what the simulator does not simulate.
 	unknown bool
-	// effect tells that the request changed what exists; post is the post that it created or deleted, if any.
+	// effect tells that the request changed what exists; post or media is what it created or deleted, if any.
 	post   PostName
+	media  MediaName
 	effect bool
 }
 

@@ -60,11 +60,15 @@ type route struct {
 	write bool
 	// open marks methods that need no access token and draw on no quota.
 	open bool
+	// raw marks methods whose body is bytes of any kind rather than JSON; the journal keeps their digest.
+	raw bool
 	// handle judges a request under the lock: a reply, or an effect to carry out.
 	handle func(*call) (reply, effect)
 }
 
-func routes() []*route {
+func routes() []*route { return append(firstRoutes(), mediaRoutes()...) }
+
+func firstRoutes() []*route {
 	paging := []string{"pageSize", "pageToken"}
 	const posts = "v4/accounts/*/locations/*/localPosts"
 	const reviews = "v4/accounts/*/locations/*/reviews"

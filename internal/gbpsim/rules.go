@@ -207,6 +207,5 @@ func Rules() []Rule {
 		{ruleBatchLocations, Documented, "A batch names 1 to 50 locations by their v4 names under the account of the path; the refusal of others is assumed.", true},
 		{ruleBatchAccess, Assumed, "One location of a batch that is missing, forbidden or unverified refuses the whole batch.", false},
 	}
-	rules = append(rules, storeRules()...)
-	return rules
+	return append(append(rules, storeRules()...), mediaRuleTable()...)
 }

@@ -30,14 +30,18 @@ type refusal struct {
 	knobs  gbpsim.Knobs
 	header func(*http.Request)
 	before func(*bench)
-	status int // 0 is 400
-	field  string
-	code   int
-	word   string // something that the body must hold
+	// prepare makes the body, at the path, where they depend on what is there.
+	prepare, at func(*bench) string
+	status      int // 0 is 400
+	field       string
+	code        int
+	word        string // something that the body must hold
 }
 
 // refusals has at least one line per rule that refuses; TestEveryRefusalIsTested sees to that.
-func refusals() []refusal {
+func refusals() []refusal { return append(firstRefusals(), mediaRefusals()...) }
+
+func firstRefusals() []refusal {
 	day := func(field string, d int) string {
 		return fmt.Sprintf(`"%s":{"year":2026,"month":12,"day":%d}`, field, d)
 	}
@@ -218,7 +222,14 @@ func TestRefusals(t *testing.T) {
 			if c.before != nil {
 				c.before(b)
 			}
-			before, reviewed := len(b.sim.Posts("")), b.sim.Reviews("")
+			if c.prepare != nil {
+				c.body = c.prepare(b)
+			}
+			if c.at != nil {
+				c.path = c.at(b)
+			}
+			before := len(b.sim.Posts("")) + len(b.sim.Media(""))
+			reviewed := b.sim.Reviews("")
 			method, path, status := c.method, c.path, c.status
 			if method == "" {
 				method = "POST"
@@ -241,8 +252,8 @@ func TestRefusals(t *testing.T) {
 			if e := b.last(); e.Rule != c.rule || e.Status != status || e.Effect || e.Outcome != gbpsim.Answered {
 				t.Errorf("journal: rule %q status %d effect %v outcome %q", e.Rule, e.Status, e.Effect, e.Outcome)
 			}
-			if n := len(b.sim.Posts("")); n != before {
-				t.Errorf("a refused request changed the number of posts from %d to %d", before, n)
+			if n := len(b.sim.Posts("")) + len(b.sim.Media("")); n != before {
+				t.Errorf("a refused request changed the number of posts and media from %d to %d", before, n)
 			}
 			if d := cmp.Diff(reviewed, b.sim.Reviews("")); d != "" {
 				t.Errorf("a refused request changed reviews:\n%s", d)

@@ -26,9 +26,11 @@ type call struct {
 	location LocationName
 	post     PostName
 	review   ReviewName
-	grant    *grant // nil without a known access token
-	token    string // the access token as sent
-	fault    *Fault // the fault that fires, or nil
+	media    MediaName          // also the resource name of an upload
+	fetched  map[string]fetched // by source URL, with the knob
+	grant    *grant             // nil without a known access token
+	token    string             // the access token as sent
+	fault    *Fault             // the fault that fires, or nil
 	now      time.Time
 }
 
@@ -45,7 +47,7 @@ func (s *Sim) Handler() http.Handler {
 }
 
 func (s *Sim) serveGoogle(w http.ResponseWriter, r *http.Request, host, path string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit(path)+1))
 	query := r.URL.Query()
 	compact := query.Get("prettyPrint") == "false"
 	c := &call{sim: s, r: r, body: body, query: query, now: s.Now()}
@@ -55,7 +57,7 @@ func (s *Sim) serveGoogle(w http.ResponseWriter, r *http.Request, host, path str
 		drop(w)
 		return
 	}
-	out := c.serve(e)
+	out := c.serve(e) //nolint:contextcheck // a call carries its request
 	if out.dropped {
 		s.journal.end(e, Dropped, 0)
 		drop(w)
@@ -86,11 +88,12 @@ func (c *call) enter(host, path string) *Entry {
 		c.route = rt
 		e.Route, e.Write = rt.name, rt.write
 		c.account, c.location, c.post, c.review = rt.resources(args)
-		e.Account, e.Location, e.Resource = c.account, c.location, orDefault(string(c.post), string(c.review))
+		c.media = rt.mediaName(c.account, c.location, args)
+		e.Account, e.Location, e.Resource = c.account, c.location, orDefault(orDefault(string(c.post), string(c.review)), string(c.media))
 	}
 	secret := c.route != nil && c.route.host == hostOAuth
 	if !secret {
-		e.Body = string(c.body)
+		e.Body = c.shownBody()
 	}
 	s.mu.Lock()
 	if secret {
@@ -157,6 +160,7 @@ func (c *call) serve(e *Entry) outcome {
 // carryOut applies the rules and, to a valid request, its effect, in one section under the lock.
 func (c *call) carryOut(e *Entry) reply {
 	s := c.sim
+	c.fetchSources()
 	s.mu.Lock()
 	c.now = s.Now() // it may have waited
 	out, do := c.judge()
@@ -171,7 +175,8 @@ func (c *call) carryOut(e *Entry) reply {
 	s.mu.Unlock()
 	if out.effect {
 		s.journal.update(e, func(e *Entry) {
-			e.Effect, e.EffectTime, e.Post, e.Resource = true, at, out.post, orDefault(string(out.post), e.Resource)
+			e.Effect, e.EffectTime, e.Post, e.Media = true, at, out.post, out.media
+			e.Resource = orDefault(orDefault(string(out.post), string(out.media)), e.Resource)
 		})
 	}
 	return out
@@ -198,7 +203,7 @@ func (c *call) checkParameters() *reply {
 			return &r
 		}
 	}
-	if !utf8.Valid(c.body) {
+	if !c.route.raw && !utf8.Valid(c.body) {
 		r := badRequest(ruleBadJSON, "", "Invalid JSON payload received. Parsing terminated: invalid UTF-8.")
 		return &r
 	}

@@ -21,7 +21,7 @@ type Options struct {
 	Seed World
 	// Knobs are where Reset returns to.
 	Knobs Knobs
-	// Reachable tells which source URLs can be fetched; nil is by Knobs. Nothing is ever fetched. It is called under the
+	// Reachable tells which source URLs can be fetched; nil is by Knobs. It is called under the
 	// simulator's lock and must not call the simulator.
 	Reachable func(sourceURL string) bool
 	// Strict makes Start fail its test on requests that are not simulated.
@@ -62,12 +62,14 @@ type state struct {
 	posts     map[PostName]*post
 	reviews   map[ReviewName]*review
 	quotas    map[string]*budget // by host
+	mediaState
 }
 
 type location struct {
 	Location
 	fields map[string]json.RawMessage
-	posts  []*post // oldest first
+	posts  []*post      // oldest first
+	media  []*mediaItem // oldest first
 	// reviews are in no order.
 	reviews []*review
 	edits   budget
@@ -147,6 +149,9 @@ func (s *Sim) Seed(w World) error {
 		n := &location{Location: l, fields: fields}
 		s.locations = append(s.locations, n)
 		s.byName[l.Name] = n
+		for _, m := range l.Media {
+			s.seedMedia(n, m)
+		}
 	}
 	for _, r := range w.Reviews {
 		s.putReview(r)

@@ -70,6 +70,8 @@ type Location struct {
 	VoiceOfMerchant json.RawMessage `json:"voice_of_merchant,omitempty"`
 	// PermissionDenied makes every v4 call and every v1 get for the store answer 403.
 	PermissionDenied bool `json:"permission_denied,omitempty"`
+	// Media is the gallery that a new location starts with, oldest first.
+	Media []MediaSeed `json:"media,omitempty"`
 	// PostsDisabled makes creating posts answer LOCATION_DISABLED_FOR_LOCAL_POST_API.
 	PostsDisabled bool `json:"posts_disabled,omitempty"`
 	// Unverified leaves hasVoiceOfMerchant out of the made-up metadata. A location whose metadata lacks it has no reviews to
@@ -122,6 +124,11 @@ func (w World) check(known map[AccountName]bool, exists func(LocationName) bool)
 		for f := range l.Fields {
 			if !slices.Contains(locationFields(), f) {
 				problems = append(problems, fmt.Errorf("locations[%d]: Google has no location field %q", i, f))
+			}
+		}
+		for _, m := range l.Media {
+			if err := m.check(); err != nil {
+				problems = append(problems, fmt.Errorf("locations[%d]: %w", i, err))
 			}
 		}
 		if _, err := l.wire(); err != nil {
