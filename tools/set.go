@@ -28,6 +28,9 @@ type Deps struct {
 		Posts(ctx context.Context, tenant authn.TenantID, loc gbp.Location) (posts []gbp.Resource, asOf time.Time, err error)
 	}
 	Limiter admission.Limiter
+	// Hints wake a wait when its batch has changed; PollEvery is how often it looks by itself, 0 is one second.
+	Hints     Hints
+	PollEvery time.Duration
 	// Environment names the deployment in every write description.
 	Environment string
 	ReadOnly    bool
@@ -36,6 +39,12 @@ type Deps struct {
 	Log         *slog.Logger
 	// Observe is told about each call; may be nil.
 	Observe func(tool string, code errs.Code, took time.Duration)
+}
+
+// Hints tell of changed batches between processes. Losing one costs a poll.
+type Hints interface {
+	Watch(tenant authn.TenantID, id batch.ID) (changed <-chan struct{}, stop func())
+	Announce(ctx context.Context, tenant authn.TenantID, id batch.ID)
 }
 
 // Store is what read tools and batch.cancel need of PostgreSQL.
@@ -62,6 +71,9 @@ type Set struct {
 func NewSet(d Deps) (*Set, error) {
 	if d.Observe == nil {
 		d.Observe = func(string, errs.Code, time.Duration) {}
+	}
+	if d.PollEvery == 0 {
+		d.PollEvery = time.Second
 	}
 	s := &Set{Deps: d, byName: map[string]*Tool{}}
 	var faults []error

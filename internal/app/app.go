@@ -16,6 +16,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/fault"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
+	"github.com/mappy-dev/mappy-mcp/internal/hint"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
@@ -39,6 +40,7 @@ type App struct {
 	Tokens  *gtoken.Source
 	Google  *gbpapi.Client
 	Slots   *slots.Slots
+	Hints   *hint.Hints
 	Tools   *tools.Set
 	Metrics *telemetry.Metrics
 
@@ -84,6 +86,7 @@ func (a *App) build() (err error) {
 		return err
 	}
 	a.Slots = slots.New(a.Redis, c.Google.Project, SlotLimits(c))
+	a.Hints = hint.New(a.Redis, a.Log)
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
@@ -91,7 +94,7 @@ func (a *App) build() (err error) {
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
-		Admission: adm, Store: a.DB, Posts: postread.New(a.Google, a.DB, a.Slots, a.now), Limiter: limiter, Environment: c.Environment, ReadOnly: c.ReadOnly,
+		Admission: adm, Store: a.DB, Posts: postread.New(a.Google, a.DB, a.Slots, a.now), Limiter: limiter, Hints: a.Hints, Environment: c.Environment, ReadOnly: c.ReadOnly,
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
@@ -120,7 +123,7 @@ func (a *App) PoolOptions() worker.PoolOptions {
 func (a *App) Items() *worker.ItemWorker {
 	w := a.Config.Worker
 	return worker.NewItemWorker(worker.Deps{
-		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: []worker.Executor{worker.PostCreate{Google: a.Google}},
+		Store: worker.Announcing(a.DB, a.Hints), Slots: a.Slots, Tokens: a.Tokens, Executors: []worker.Executor{worker.PostCreate{Google: a.Google}},
 		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
@@ -142,6 +145,11 @@ func (a *App) Ready(ctx context.Context) error {
 // Close ends all connections.
 func (a *App) Close() {
 	a.DB.Close()
+	if a.Hints != nil { // building may have failed before it
+		if err := a.Hints.Close(); err != nil {
+			a.Log.Warn("hints not closed", "error", err)
+		}
+	}
 	if err := a.Redis.Close(); err != nil {
 		a.Log.Warn("redis not closed", "error", err)
 	}

@@ -232,6 +232,7 @@ func (c *command) batches() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.Hints.Announce(cmd.Context(), t, done.Batch.ID)
 			return c.print(show(done.Batch), func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", done.Batch.ID, done.Batch.Status) })
 		})
 	}}
