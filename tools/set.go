@@ -142,7 +142,7 @@ func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q 
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admission.Deadline)
 		defer cancel()
-		return Result{}, admission.Refused(ctx, s.Store, s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
+		return Result{}, admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/redistest"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 	"github.com/mappy-dev/mappy-mcp/tools"
@@ -113,8 +112,7 @@ func TestWaitEndsByPollWithoutRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cancelled postgres.Cancelled
-	if cancelled, err = s.App.DB.Cancel(t.Context(), p, accepted.BatchID, "r"); err != nil || cancelled.Batch.Status != batch.Cancelled {
+	if cancelled, err := s.App.DB.Cancel(t.Context(), p, accepted.BatchID, "r"); err != nil || cancelled.Batch.Status != batch.Cancelled {
 		t.Fatalf("%+v, %v", cancelled, err)
 	}
 	wantReport(t, reports, 1)
