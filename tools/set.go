@@ -140,8 +140,6 @@ func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q 
 		if e.Code == errs.Internal {
 			s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tool", t.Name, "error", err)
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admission.Deadline)
-		defer cancel()
 		return Result{}, admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
 	}
 }
