@@ -337,7 +337,7 @@ func TestUnauthorizedTwice(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(401, envelope(401, "UNAUTHENTICATED", "")), nil)
 	_, err := b.CreateLocalPost(t.Context(), ref, parent, []byte(`{}`))
-	if e := asError(t, err); e.Class != Dead || errs.CodeOf(err) != errs.GoogleReconnectRequired {
+	if e := asError(t, err); e.Class != Refused || errs.CodeOf(err) != errs.GoogleReconnectRequired {
 		t.Errorf("got %v", err)
 	}
 	if n := len(b.requests()); n != 2 {
