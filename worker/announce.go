@@ -31,6 +31,15 @@ func (s announcing) Begin(ctx context.Context, tenant authn.TenantID, id batch.I
 	return b, err
 }
 
+// EndWaiting implements Store.
+func (s announcing) EndWaiting(ctx context.Context, tenant authn.TenantID, connection string) ([]Ended, error) {
+	ended, err := s.Store.EndWaiting(ctx, tenant, connection)
+	for _, e := range ended {
+		s.to.Announce(ctx, tenant, e.Batch)
+	}
+	return ended, err
+}
+
 // Finish implements Store.
 func (s announcing) Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error {
 	err := s.Store.Finish(ctx, tenant, b, o, complete)

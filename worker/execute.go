@@ -16,6 +16,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
@@ -169,6 +170,9 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 		return r.send(ctx, x, b, asked)
 	case batch.StepEnd:
 		r.Observe(b.Item.Operation, b.Decision.State, string(b.Decision.Code))
+		if b.Decision.Code == errs.GoogleReconnectRequired {
+			r.endWaiting(ctx, b.Item.Connection)
+		}
 	case batch.StepDone:
 	}
 	return 0, nil
@@ -195,7 +199,11 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return r.Windows.Settle, r.Store.Postpone(context.WithoutCancel(ctx), r.tenant, b.Attempt.ID, r.Windows.Settle, 0, note)
 	}
 	r.slowDown(ctx, failure)
-	return r.finish(ctx, b, r.verdict(b, failure))
+	wait, err := r.finish(ctx, b, r.verdict(b, failure))
+	if err == nil && failure.Class == gbpapi.Dead {
+		r.endWaiting(ctx, b.Item.Connection)
+	}
+	return wait, err
 }
 
 // finish records an outcome, also while the process is being stopped: a call that was made must be recorded.

@@ -45,6 +45,9 @@ type Store interface {
 	Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error
 	// Postpone keeps an attempt open and examines it later. ErrFenced when it is closed.
 	Postpone(ctx context.Context, tenant authn.TenantID, id batch.AttemptID, by time.Duration, looks int, note string) error
+	// EndWaiting ends all undecided items of a dead connection that have no open attempt with GOOGLE_RECONNECT_REQUIRED, and
+	// gives how many of each batch. Items that a runner holds are left to it; a living connection ends none.
+	EndWaiting(ctx context.Context, tenant authn.TenantID, connection string) ([]Ended, error)
 	// Unclaimed filters Google's names for those that an attempt begun at since may have made.
 	Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) ([]string, error)
 }
@@ -88,6 +91,6 @@ type Outcome struct {
 	GoogleCalls  int
 	GoogleStatus int
 	Note         string
-	// StopsBatch ends all items of the batch that have not started with the same code: the fault is ours or the grant's, not the store's.
+	// StopsBatch ends all items of the batch that have not started with the same code: the fault is ours, not the store's.
 	StopsBatch bool
 }

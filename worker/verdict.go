@@ -21,7 +21,7 @@ func (r *run) verdict(b Begun, f *gbpapi.Error) Outcome {
 		if b.Attempt.No < r.Attempts {
 			return r.again(b, o, f.RetryAfter)
 		}
-	case gbpapi.Dead, gbpapi.Operator:
+	case gbpapi.Operator:
 		o.StopsBatch = true
 	default:
 	}
