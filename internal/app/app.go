@@ -36,7 +36,7 @@ type App struct {
 	Log     *slog.Logger
 	DB      *postgres.DB
 	Redis   *redis.Client
-	Keys    *keyring.Keyring
+	Keys    *keyring.Live
 	Tokens  *gtoken.Source
 	Google  *gbpapi.Client
 	Slots   *slots.Slots
@@ -54,7 +54,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
 	}
 	var err error
-	if a.Keys, err = keyring.Load(c.Keyring, c.KeyringB64); err != nil {
+	if a.Keys, err = keyring.LoadLive(c.Keyring, c.KeyringB64); err != nil {
 		return nil, err
 	}
 	if a.Redis, err = redisdb.Open(c.RedisURL); err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
-	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 )
@@ -334,20 +333,5 @@ func (c *command) audit() *cobra.Command {
 		})
 	}}
 	cmd.AddCommand(list, verify)
-	return cmd
-}
-
-func (c *command) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "The keyring that seals Google tokens"}
-	cmd.AddCommand(&cobra.Command{Use: "new FILE", Short: "Create a keyring file", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
-		k, err := keyring.New()
-		if err != nil {
-			return err
-		}
-		if err := k.Create(args[0]); err != nil {
-			return err
-		}
-		return c.print(map[string]string{"file": args[0]}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "created", args[0]) })
-	}})
 	return cmd
 }
