@@ -28,6 +28,7 @@ type Slots interface {
 	Reserve(ctx context.Context, r slots.Request) (slots.Answer, error)
 	Release(ctx context.Context, r slots.Request) error
 	Pause(ctx context.Context, r slots.Request, location bool, d time.Duration) error
+	PauseEdits(ctx context.Context, r slots.Request, d time.Duration) error
 }
 
 // Tokens makes sure that a connection has a usable access token before an attempt is spent on it.
@@ -124,6 +125,8 @@ type run struct {
 	meta     []byte
 	slot     slots.Request
 	holds    bool
+	// due is when the slot's time had come.
+	due time.Time
 }
 
 // guarded is once with a panic as an error. River would store the panic's text as it is, and a NUL in it keeps the jobs that
@@ -185,6 +188,7 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return r.finish(ctx, b, r.again(b, Outcome{Attempt: batch.AttemptNotSent, Note: fmt.Sprintf("not sent: stalled for %s", late.Round(time.Millisecond))}, 0))
 	}
 	r.Fault("worker.before_send")
+	r.slot.Late = r.Now().Sub(r.due)
 	effect, err := x.Send(ctx, r.tenant, b.Item)
 	r.Fault("worker.sent")
 	if err == nil {

@@ -127,6 +127,11 @@ func (r *rig) Pause(_ context.Context, _ slots.Request, location bool, d time.Du
 	return nil
 }
 
+func (r *rig) PauseEdits(_ context.Context, _ slots.Request, d time.Duration) error {
+	r.note("pause edits " + d.String())
+	return nil
+}
+
 func (r *rig) Token(context.Context, authn.TenantID, string) (string, error) {
 	r.note("token")
 	return "x", r.tokenErr
@@ -269,6 +274,8 @@ func TestVerdicts(t *testing.T) {
 	perLocation.Quota.PerLocation = true
 	long := failure(gbpapi.Throttled, errs.GBPRateLimited)
 	long.RetryAfter = time.Hour
+	daily := failure(gbpapi.Throttled, errs.GBPRateLimited)
+	daily.Quota.Daily = true
 	for name, c := range map[string]struct {
 		err   *gbpapi.Error
 		no    int
@@ -285,6 +292,8 @@ func TestVerdicts(t *testing.T) {
 		"429 without one":         {perLocation, 2, "", 0, 2 * time.Second, false, "pause location 2s"},
 		"429 for an hour":         {long, 1, "", time.Hour, time.Hour, false, "pause api 1m0s"},
 		"429 for the fourth time": {throttled, 4, batch.ItemFailed, 0, 0, false, "pause api 7s"},
+		"429 for the day":         {daily, 1, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
+		"429 for the day, again":  {daily, 9, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
 		"refused":                 {failure(gbpapi.Refused, errs.GBPInvalidArgument), 1, batch.ItemFailed, 0, 0, false, ""},
 		"grant dead":              {failure(gbpapi.Dead, errs.GoogleReconnectRequired), 1, batch.ItemFailed, 0, 0, false, ""},
 		"our project's fault":     {failure(gbpapi.Operator, errs.GBPNotApproved), 1, batch.ItemFailed, 0, 0, true, ""},

@@ -43,7 +43,9 @@ func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
 		switch a.Verdict {
 		case slots.Granted:
 			r.holds = true
-			return 0, r.sleep(ctx, a.Wait)
+			err := r.sleep(ctx, a.Wait)
+			r.due = r.Now()
+			return 0, err
 		case slots.Later:
 			r.slot.Planned = true
 			a.Wait -= slots.Lead
