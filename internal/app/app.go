@@ -20,6 +20,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
+	"github.com/mappy-dev/mappy-mcp/internal/locsync"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/postread"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
@@ -116,6 +117,15 @@ func (a *App) PoolOptions() worker.PoolOptions {
 	w := a.Config.Worker
 	return worker.PoolOptions{
 		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
+		Sync: &worker.SyncWorker{Tenants: a.DB.Tenants, Syncer: a.Syncs()}, SyncEvery: w.SyncEvery,
+	}
+}
+
+// Syncs keeps the mirrors of locations young.
+func (a *App) Syncs() locsync.Periodic {
+	return locsync.Periodic{
+		Google: locsync.Metered(a.Google, a.Slots), Store: a.DB, Leases: locsync.NewLeases(a.Redis), Every: a.Config.Worker.SyncEvery,
+		Now: a.now, NewID: ids.NewSource(a.now).New, Log: a.Log,
 	}
 }
 

@@ -48,6 +48,7 @@ const (
 	ConnectionDead       Kind = "connection_dead"
 	ConnectionRemoved    Kind = "connection_removed"
 	KeysRotated          Kind = "keys_rotated"
+	LocationsSynced      Kind = "locations_synced"
 	LoginFailed          Kind = "login_failed"
 	AuditRead            Kind = "audit_read"
 )

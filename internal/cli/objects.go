@@ -107,7 +107,7 @@ func (c *command) locations() *cobra.Command {
 	cmd := &cobra.Command{Use: "location", Short: "Locations of a tenant"}
 	sync := &cobra.Command{Use: "sync", Short: "Read all locations from Google, over all accounts and pages", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			results, err := locsync.Tenant(cmd.Context(), a.Google, a.DB, t)
+			results, err := locsync.Tenant(cmd.Context(), locsync.Metered(a.Google, a.Slots), a.DB, t, operator())
 			if err != nil {
 				return err
 			}
