@@ -43,6 +43,7 @@ func batchCancel(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
+		s.Hints.Announce(ctx, call.Principal.TenantID, q.BatchID)
 		v, err := s.view(ctx, call.Principal, c.Batch, "none", 0, 0)
 		if err != nil {
 			return Result{}, err

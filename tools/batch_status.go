@@ -121,16 +121,15 @@ func (s *Set) batch(ctx context.Context, p *authn.Principal, id batch.ID) (batch
 	return b, err
 }
 
-// pollEvery is how often a wait looks at the batch; it holds no connection meanwhile.
-const pollEvery = 500 * time.Millisecond
-
-// await waits for a batch to be final, at most seconds, and reports progress. It ends early when the client goes away; the
-// batch does not.
+// await waits for a batch to be final, at most seconds, and reports progress. It looks when a hint comes and every
+// PollEvery, and holds no connection meanwhile. It ends early when the client goes away; the batch does not.
 func (s *Set) await(ctx context.Context, call *Call, b batch.Batch, seconds int) (batch.Batch, error) {
 	deadline := time.NewTimer(time.Duration(seconds) * time.Second)
 	defer deadline.Stop()
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(s.PollEvery)
 	defer tick.Stop()
+	changed, stop := s.Hints.Watch(call.Principal.TenantID, b.ID)
+	defer stop()
 	last := -1
 	for {
 		status, done, err := s.Store.BatchVersion(ctx, call.Principal.TenantID, b.ID)
@@ -145,6 +144,7 @@ func (s *Set) await(ctx context.Context, call *Call, b batch.Batch, seconds int)
 			return s.batch(ctx, call.Principal, b.ID)
 		}
 		select {
+		case <-changed:
 		case <-tick.C:
 		case <-deadline.C:
 			return s.batch(ctx, call.Principal, b.ID)

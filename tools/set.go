@@ -29,6 +29,9 @@ type Deps struct {
 		Read(ctx context.Context, tenant authn.TenantID, loc gbp.Location, kind gbp.Kind) (things []gbp.Resource, asOf time.Time, err error)
 	}
 	Limiter admission.Limiter
+	// Hints wake a wait when its batch has changed; PollEvery is how often it looks by itself, 0 is one second.
+	Hints     Hints
+	PollEvery time.Duration
 	// Environment names the deployment in every write description.
 	Environment string
 	ReadOnly    bool
@@ -37,6 +40,12 @@ type Deps struct {
 	Log         *slog.Logger
 	// Observe is told about each call; may be nil.
 	Observe func(tool string, code errs.Code, took time.Duration)
+}
+
+// Hints tell of changed batches between processes. Losing one costs a poll.
+type Hints interface {
+	Watch(tenant authn.TenantID, id batch.ID) (changed <-chan struct{}, stop func())
+	Announce(ctx context.Context, tenant authn.TenantID, id batch.ID)
 }
 
 // Store is what read tools and batch.cancel need of PostgreSQL.
@@ -64,6 +73,9 @@ type Set struct {
 func NewSet(d Deps) (*Set, error) {
 	if d.Observe == nil {
 		d.Observe = func(string, errs.Code, time.Duration) {}
+	}
+	if d.PollEvery == 0 {
+		d.PollEvery = time.Second
 	}
 	s := &Set{Deps: d, byName: map[string]*Tool{}}
 	var faults []error
@@ -131,9 +143,7 @@ func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q 
 		if e.Code == errs.Internal {
 			s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tool", t.Name, "error", err)
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admission.Deadline)
-		defer cancel()
-		return Result{}, admission.Refused(ctx, s.Store, s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
+		return Result{}, admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
 	}
 }
 

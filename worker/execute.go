@@ -16,6 +16,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
@@ -27,6 +28,7 @@ type Slots interface {
 	Reserve(ctx context.Context, r slots.Request) (slots.Answer, error)
 	Release(ctx context.Context, r slots.Request) error
 	Pause(ctx context.Context, r slots.Request, location bool, d time.Duration) error
+	PauseEdits(ctx context.Context, r slots.Request, d time.Duration) error
 }
 
 // Tokens makes sure that a connection has a usable access token before an attempt is spent on it.
@@ -124,6 +126,8 @@ type run struct {
 	slot     slots.Request
 	holds    bool
 	sight    Sight
+	// due is when the slot's time had come.
+	due time.Time
 }
 
 // guarded is once with a panic as an error. River would store the panic's text as it is, and a NUL in it keeps the jobs that
@@ -177,6 +181,9 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 		return r.send(ctx, x, b, asked)
 	case batch.StepEnd:
 		r.Observe(b.Item.Operation, b.Decision.State, string(b.Decision.Code))
+		if b.Decision.Code == errs.GoogleReconnectRequired {
+			r.endWaiting(ctx, b.Item.Connection)
+		}
 	case batch.StepDone:
 	}
 	return 0, nil
@@ -189,6 +196,7 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return r.finish(ctx, b, r.again(b, Outcome{Attempt: batch.AttemptNotSent, Note: fmt.Sprintf("not sent: stalled for %s", late.Round(time.Millisecond))}, 0))
 	}
 	r.Fault("worker.before_send")
+	r.slot.Late = r.Now().Sub(r.due)
 	effect, err := x.Send(ctx, r.tenant, b.Item)
 	r.Fault("worker.sent")
 	if err == nil {
@@ -205,7 +213,11 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return r.Windows.Settle, r.Store.Postpone(context.WithoutCancel(ctx), r.tenant, b.Attempt.ID, r.Windows.Settle, 0, note)
 	}
 	r.slowDown(ctx, failure)
-	return r.finish(ctx, b, r.verdict(x, b, failure))
+	wait, err := r.finish(ctx, b, r.verdict(x, b, failure))
+	if err == nil && failure.Class == gbpapi.Dead {
+		r.endWaiting(ctx, b.Item.Connection)
+	}
+	return wait, err
 }
 
 // finish records an outcome, also while the process is being stopped: a call that was made must be recorded.

@@ -56,9 +56,13 @@ func (w *SweepWorker) Work(ctx context.Context, _ *river.Job[queue.SweepArgs]) e
 	})
 }
 
-// eachTenant runs fn for every tenant; one tenant's failure does not keep the others waiting.
 func eachTenant(ctx context.Context, h Housekeeper, fn func(authn.TenantID) error) error {
-	tenants, err := h.Tenants(ctx)
+	return eachOf(ctx, h.Tenants, fn)
+}
+
+// eachOf runs fn for every tenant; one tenant's failure does not keep the others waiting.
+func eachOf(ctx context.Context, list func(context.Context) ([]authn.TenantID, error), fn func(authn.TenantID) error) error {
+	tenants, err := list(ctx)
 	if err != nil {
 		return redact.Error(err)
 	}

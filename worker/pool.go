@@ -23,6 +23,9 @@ type PoolOptions struct {
 	RescueAfter time.Duration
 	SealEvery   time.Duration
 	SweepEvery  time.Duration
+	// Sync reads locations from Google, and SyncEvery is how old they may become. Without Sync this process reads none.
+	Sync      *SyncWorker
+	SyncEvery time.Duration
 	// PollOnly works behind a connection pooler in transaction mode, which carries no notifications.
 	PollOnly bool
 	Log      *slog.Logger
@@ -43,15 +46,22 @@ func NewPool(db *pgxpool.Pool, items *ItemWorker, house Housekeeper, o PoolOptio
 	river.AddWorker(workers, &SealWorker{House: house})
 	river.AddWorker(workers, &FollowWorker{House: house, Items: items})
 	river.AddWorker(workers, &SweepWorker{House: house, Log: o.Log})
+	queues := map[string]river.QueueConfig{
+		queue.Interactive: {MaxWorkers: o.Interactive},
+		queue.Bulk:        {MaxWorkers: o.Bulk},
+		queue.Maintenance: {MaxWorkers: 2},
+	}
+	periodic := Periodic(o.SealEvery, o.SweepEvery, followEvery(items.Windows))
+	if o.Sync != nil {
+		river.AddWorker(workers, o.Sync)
+		queues[queue.Sync] = river.QueueConfig{MaxWorkers: 1}
+		periodic = append(periodic, periodicSync(o.SyncEvery))
+	}
 	c, err := river.NewClient(riverpgxv5.New(db), &river.Config{
-		Schema: migrations.RiverSchema,
-		Queues: map[string]river.QueueConfig{
-			queue.Interactive: {MaxWorkers: o.Interactive},
-			queue.Bulk:        {MaxWorkers: o.Bulk},
-			queue.Maintenance: {MaxWorkers: 2},
-		},
+		Schema:               migrations.RiverSchema,
+		Queues:               queues,
 		Workers:              workers,
-		PeriodicJobs:         Periodic(o.SealEvery, o.SweepEvery, followEvery(items.Windows)),
+		PeriodicJobs:         periodic,
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    fetchPoll,
 		JobTimeout:           items.timeout,

@@ -115,7 +115,7 @@ func TestF157EveryKindIsRegistered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range []river.JobArgs{queue.ItemArgs{TenantID: "komorebi", ItemID: "x"}, queue.SealArgs{}, queue.SweepArgs{}} {
+	for _, args := range []river.JobArgs{queue.ItemArgs{TenantID: "komorebi", ItemID: "x"}, queue.SealArgs{}, queue.SweepArgs{}, queue.SyncArgs{}} {
 		if _, err := pool.Insert(t.Context(), args, &river.InsertOpts{Queue: queue.Maintenance, ScheduledAt: time.Now().Add(time.Hour)}); err != nil { // an unknown kind is refused here
 			t.Errorf("%s: %v", args.Kind(), err)
 		}

@@ -102,6 +102,11 @@ func (r *rig) Postpone(ctx context.Context, _ authn.TenantID, _ batch.AttemptID,
 	return ctx.Err()
 }
 
+func (r *rig) EndWaiting(_ context.Context, _ authn.TenantID, connection string) ([]worker.Ended, error) {
+	r.note("end " + connection)
+	return []worker.Ended{{Batch: "01", Operation: "post.create", Items: 2}}, nil
+}
+
 func (r *rig) Unclaimed(_ context.Context, _ authn.TenantID, names []string, _ time.Time) ([]string, error) {
 	if r.unclaimed == nil {
 		return names, nil
@@ -130,6 +135,11 @@ func (r *rig) Pause(_ context.Context, _ slots.Request, location bool, d time.Du
 		where = "location"
 	}
 	r.note("pause " + where + " " + d.String())
+	return nil
+}
+
+func (r *rig) PauseEdits(_ context.Context, _ slots.Request, d time.Duration) error {
+	r.note("pause edits " + d.String())
 	return nil
 }
 
@@ -241,10 +251,11 @@ func TestAwayMeansWaiting(t *testing.T) {
 	r := newRig() // a dead grant is decided, not waited for
 	r.tokenErr = &gtoken.Error{Class: gtoken.NeedsReconnect, Reason: "invalid_grant"}
 	r.begun.Decision = batch.Decision{Step: batch.StepEnd, State: batch.ItemFailed, Code: errs.GoogleReconnectRequired}
+	r.begun.Item.Connection = "google"
 	if wait, err := r.work(t.Context()); wait != -1 || err != nil {
 		t.Errorf("%s, %v", wait, err)
 	}
-	r.did(t, "peek, token, reserve, begin, release")
+	r.did(t, "peek, token, begin, end google")
 }
 
 // A runner that stalled on the way to its call does not make it any more.
@@ -274,6 +285,8 @@ func TestVerdicts(t *testing.T) {
 	perLocation.Quota.PerLocation = true
 	long := failure(gbpapi.Throttled, errs.GBPRateLimited)
 	long.RetryAfter = time.Hour
+	daily := failure(gbpapi.Throttled, errs.GBPRateLimited)
+	daily.Quota.Daily = true
 	for name, c := range map[string]struct {
 		err   *gbpapi.Error
 		no    int
@@ -290,13 +303,15 @@ func TestVerdicts(t *testing.T) {
 		"429 without one":         {perLocation, 2, "", 0, 2 * time.Second, false, "pause location 2s"},
 		"429 for an hour":         {long, 1, "", time.Hour, time.Hour, false, "pause api 1m0s"},
 		"429 for the fourth time": {throttled, 4, batch.ItemFailed, 0, 0, false, "pause api 7s"},
+		"429 for the day":         {daily, 1, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
+		"429 for the day, again":  {daily, 9, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
 		"refused":                 {failure(gbpapi.Refused, errs.GBPInvalidArgument), 1, batch.ItemFailed, 0, 0, false, ""},
-		"grant dead":              {failure(gbpapi.Dead, errs.GoogleReconnectRequired), 1, batch.ItemFailed, 0, 0, true, ""},
+		"grant dead":              {failure(gbpapi.Dead, errs.GoogleReconnectRequired), 1, batch.ItemFailed, 0, 0, false, ""},
 		"our project's fault":     {failure(gbpapi.Operator, errs.GBPNotApproved), 1, batch.ItemFailed, 0, 0, true, ""},
 	} {
 		for range 20 { // the back-off has jitter
 			r := newRig()
-			r.sendErr, r.begun.Attempt.No = c.err, c.no
+			r.sendErr, r.begun.Attempt.No, r.begun.Item.Connection = c.err, c.no, "google"
 			wait, err := r.work(t.Context())
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -312,6 +327,9 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s: %+v, sleeps %s", name, o, wait)
 			}
 			if i := slices.IndexFunc(r.trace, func(s string) bool { return strings.HasPrefix(s, "pause") }); c.pause != "" && (i < 0 || r.trace[i] != c.pause) || c.pause == "" && i >= 0 {
+				t.Errorf("%s: did %v", name, r.trace)
+			}
+			if ended := slices.Contains(r.trace, "end google"); ended != (c.err.Class == gbpapi.Dead) {
 				t.Errorf("%s: did %v", name, r.trace)
 			}
 			if r.trace[len(r.trace)-1] != "release" {

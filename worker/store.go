@@ -55,6 +55,9 @@ type Store interface {
 	// Followed records what a follow-up found about an item that was as due says; ErrFenced when it no longer is. Without a
 	// state the item stays as it is and is looked at again after o.Follow.
 	Followed(ctx context.Context, tenant authn.TenantID, due Due, o Outcome) error
+	// EndWaiting ends all undecided items of a dead connection that have no open attempt with GOOGLE_RECONNECT_REQUIRED, and
+	// gives how many of each batch. Items that a runner holds are left to it; a living connection ends none.
+	EndWaiting(ctx context.Context, tenant authn.TenantID, connection string) ([]Ended, error)
 	// Unclaimed filters Google's names for those that an attempt begun at since may have made.
 	Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) ([]string, error)
 }
@@ -124,7 +127,7 @@ type Outcome struct {
 	GoogleCalls  int
 	GoogleStatus int
 	Note         string
-	// StopsBatch ends all items of the batch that have not started with the same code: the fault is ours or the grant's, not the store's.
+	// StopsBatch ends all items of the batch that have not started with the same code: the fault is ours, not the store's.
 	StopsBatch bool
 }
 

@@ -23,9 +23,10 @@ type metadata struct {
 	Planned bool `json:"mappy_planned"`
 }
 
-// awaitTurn takes the item's turn and slot. A positive wait means to come back after it; zero means that the slot is held and now.
+// awaitTurn takes the item's turn and slot. A positive wait means to come back after it; zero means that the slot is held and
+// now, or that the grant is dead and no slot is needed.
 func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
-	if wait, err := r.warmToken(ctx, p); err != nil || wait > 0 {
+	if wait, dead, err := r.warmToken(ctx, p); err != nil || dead || wait > 0 {
 		return wait, err
 	}
 	var m metadata
@@ -42,7 +43,9 @@ func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
 		switch a.Verdict {
 		case slots.Granted:
 			r.holds = true
-			return 0, r.sleep(ctx, a.Wait)
+			err := r.sleep(ctx, a.Wait)
+			r.due = r.Now()
+			return 0, err
 		case slots.Later:
 			r.slot.Planned = true
 			a.Wait -= slots.Lead
@@ -92,17 +95,19 @@ func (r *run) release(ctx context.Context) {
 // tokenAway is how long an item waits while no access token can be had.
 const tokenAway = 5 * time.Second
 
-// warmToken has a usable access token before anything is spent. A dead grant is no matter of waiting: the item goes on and
-// finds its connection dead. Trouble with the token endpoint is: nothing is sent, and no attempt is spent.
-func (r *run) warmToken(ctx context.Context, p Peek) (time.Duration, error) {
-	_, err := r.Tokens.Token(ctx, r.tenant, p.Item.Connection)
+// warmToken has a usable access token before anything is spent. A dead grant is no matter of waiting: the item goes on, without
+// a turn, and finds its connection dead. Trouble with the token endpoint is: nothing is sent, and no attempt is spent.
+func (r *run) warmToken(ctx context.Context, p Peek) (wait time.Duration, dead bool, err error) {
+	_, err = r.Tokens.Token(ctx, r.tenant, p.Item.Connection)
 	e, ok := errors.AsType[*gtoken.Error](err)
 	switch {
-	case err == nil, ok && e.Class == gtoken.NeedsReconnect:
-		return 0, nil
+	case err == nil:
+		return 0, false, nil
+	case ok && e.Class == gtoken.NeedsReconnect:
+		return 0, true, nil
 	case ok:
 		r.Log.WarnContext(ctx, "no access token", "tenant", r.tenant, "connection", p.Item.Connection, "class", string(e.Class), "reason", e.Reason)
-		return tokenAway, nil
+		return tokenAway, false, nil
 	}
-	return 0, err
+	return 0, false, err
 }

@@ -15,13 +15,16 @@ func refused(f *gbpapi.Error) Outcome {
 	return Outcome{
 		Attempt: batch.AttemptRefused, State: batch.ItemFailed, Code: f.Code, Executed: errs.ExecutedNo, RetryPossible: batch.RetryPossible(f.Code),
 		Error: &batch.ItemError{JA: text.JA, EN: text.EN, Google: &f.Fault}, GoogleCalls: 1, GoogleStatus: f.Fault.HTTPStatus, Note: f.Error(),
-		StopsBatch: f.Class == gbpapi.Dead || f.Class == gbpapi.Operator,
+		StopsBatch: f.Class == gbpapi.Operator,
 	}
 }
 
 // verdict turns a failure that certainly had no effect into the item's fate. A target that Google does not know after all is
 // looked at again: single answers of that kind are wrong now and then.
 func (r *run) verdict(x Executor, b Begun, f *gbpapi.Error) Outcome {
+	if f.Class == gbpapi.Throttled && f.Quota.Daily { // waiting for quota is no failure, however often: the send deadline ends it
+		return r.again(b, refused(f), dayPause)
+	}
 	_, edits := x.(Editor)
 	passing := f.Class == gbpapi.NotSent || f.Class == gbpapi.Throttled || edits && f.Code == errs.GBPNotFound
 	if passing && b.Attempt.No < r.Attempts {
@@ -36,9 +39,19 @@ const (
 	pauseMax     = time.Minute
 )
 
+// dayPause is how long edits rest when a limit per day is spent, until one of them asks again. Google begins a new day at
+// midnight Pacific time (Google's limits page, 2026), which is not relied on.
+const dayPause = 30 * time.Minute
+
 // slowDown rests the bucket that Google said is exhausted, for all workers.
 func (r *run) slowDown(ctx context.Context, f *gbpapi.Error) {
 	if f.Class != gbpapi.Throttled {
+		return
+	}
+	if f.Quota.Daily {
+		if err := r.Slots.PauseEdits(context.WithoutCancel(ctx), r.slot, dayPause); err != nil {
+			r.Log.WarnContext(ctx, "edits not paused", "item", r.item, "error", err)
+		}
 		return
 	}
 	d := f.RetryAfter

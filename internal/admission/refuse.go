@@ -19,11 +19,19 @@ func (a *Admission) refuse(ctx context.Context, c *Call, at string, err error) e
 	if e.Code == errs.Internal {
 		a.Log.ErrorContext(ctx, "call failed", "request_id", c.RequestID, "step", at, "error", err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx = context.WithoutCancel(ctx)
+	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	a.giveBack(ctx, c)
+	a.giveBack(settling, c)
 	return Refused(ctx, a.Store, a.Limiter, a.Log.Warn, c.Principal, c.nonce, e, a.refusalEvents(c, at, e)...)
 }
+
+// settleTime is for what Redis holds of a refused call, and for its count of refusals; recordTime is for writing the
+// refusal down, apart from it: a Redis that hangs must not cost the audit its event.
+const (
+	settleTime = 600 * time.Millisecond // longer than one command may take
+	recordTime = time.Second
+)
 
 // Recorder appends audit events; see Store.
 type Recorder interface {
@@ -31,18 +39,23 @@ type Recorder interface {
 }
 
 // Refused records a refusal and answers with it, for reads and writes alike. Beyond the tenant's refusals per minute the
-// answer is RATE_LIMITED, and one event a minute stands for all that follow.
+// answer is RATE_LIMITED, and one event a minute stands for all that follow. It has a time of its own: ctx may be over.
 func Refused(ctx context.Context, r Recorder, l Limiter, warn func(string, ...any), p *authn.Principal, nonce string, e *errs.Error, events ...audit.Event) error {
-	if _, err := l.Take(ctx, ratelimit.RefusalBuckets(p), nonce); errs.CodeOf(err) == errs.RateLimited {
+	ctx = context.WithoutCancel(ctx)
+	counting, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if _, err := l.Take(counting, ratelimit.RefusalBuckets(p), nonce); errs.CodeOf(err) == errs.RateLimited {
 		e = errs.From(err)
-		if _, err := l.Take(ctx, ratelimit.SummaryBuckets(p), nonce); err != nil {
+		if _, err := l.Take(counting, ratelimit.SummaryBuckets(p), nonce); err != nil {
 			return e // this minute already has its event
 		}
 		s := audit.Event{Kind: audit.RateLimited, Actor: audit.ActorOf(p), RequestID: events[0].RequestID, Tool: events[0].Tool, Result: "refused", ErrorCode: e.Code}
 		s.Details = &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit, RetryAfterSeconds: e.Details.RetryAfterSeconds, Note: "further refusals of this token are not recorded one by one within the minute"}
 		events = []audit.Event{s}
 	}
-	if err := r.Record(ctx, p.TenantID, events...); err != nil {
+	recording, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	if err := r.Record(recording, p.TenantID, events...); err != nil {
 		warn("refusal not recorded", "error", err, "code", e.Code)
 		return errs.Wrap(errs.Unavailable, err, errs.T("一時的に受け付けられません。何も受け付けていません。", "Temporarily unavailable; nothing was accepted."))
 	}

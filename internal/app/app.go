@@ -17,10 +17,12 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
+	"github.com/mappy-dev/mappy-mcp/internal/hint"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/liveread"
+	"github.com/mappy-dev/mappy-mcp/internal/locsync"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
@@ -36,10 +38,11 @@ type App struct {
 	Log     *slog.Logger
 	DB      *postgres.DB
 	Redis   *redis.Client
-	Keys    *keyring.Keyring
+	Keys    *keyring.Live
 	Tokens  *gtoken.Source
 	Google  *gbpapi.Client
 	Slots   *slots.Slots
+	Hints   *hint.Hints
 	Tools   *tools.Set
 	Metrics *telemetry.Metrics
 
@@ -53,7 +56,7 @@ func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
 	}
 	var err error
-	if a.Keys, err = keyring.Load(c.Keyring, c.KeyringB64); err != nil {
+	if a.Keys, err = keyring.LoadLive(c.Keyring, c.KeyringB64); err != nil {
 		return nil, err
 	}
 	if a.Redis, err = redisdb.Open(c.RedisURL); err != nil {
@@ -85,6 +88,7 @@ func (a *App) build() (err error) {
 		return err
 	}
 	a.Slots = slots.New(a.Redis, c.Google.Project, SlotLimits(c))
+	a.Hints = hint.New(a.Redis, a.Log)
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
@@ -92,7 +96,7 @@ func (a *App) build() (err error) {
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
-		Admission: adm, Store: a.DB, Live: liveread.New(lists(a.Google), a.DB, a.Slots, a.now), Limiter: limiter, Environment: c.Environment, ReadOnly: c.ReadOnly,
+		Admission: adm, Store: a.DB, Live: liveread.New(lists(a.Google), a.DB, a.Slots, a.now), Limiter: limiter, Hints: a.Hints, Environment: c.Environment, ReadOnly: c.ReadOnly,
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
@@ -114,6 +118,15 @@ func (a *App) PoolOptions() worker.PoolOptions {
 	w := a.Config.Worker
 	return worker.PoolOptions{
 		Interactive: w.Interactive, Bulk: w.Bulk, RescueAfter: w.RescueAfter, SealEvery: w.SealEvery, SweepEvery: w.SweepEvery, PollOnly: w.PollOnly, Log: a.Log,
+		Sync: &worker.SyncWorker{Tenants: a.DB.Tenants, Syncer: a.Syncs()}, SyncEvery: w.SyncEvery,
+	}
+}
+
+// Syncs keeps the mirrors of locations young.
+func (a *App) Syncs() locsync.Periodic {
+	return locsync.Periodic{
+		Google: locsync.Metered(a.Google, a.Slots), Store: a.DB, Leases: locsync.NewLeases(a.Redis), Every: a.Config.Worker.SyncEvery,
+		Now: a.now, NewID: ids.NewSource(a.now).New, Log: a.Log,
 	}
 }
 
@@ -121,7 +134,7 @@ func (a *App) PoolOptions() worker.PoolOptions {
 func (a *App) Items() *worker.ItemWorker {
 	w := a.Config.Worker
 	return worker.NewItemWorker(worker.Deps{
-		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google),
+		Store: worker.Announcing(a.DB, a.Hints), Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google),
 		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew, Follow: w.Follow},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
@@ -167,6 +180,11 @@ func (a *App) Ready(ctx context.Context) error {
 // Close ends all connections.
 func (a *App) Close() {
 	a.DB.Close()
+	if a.Hints != nil { // building may have failed before it
+		if err := a.Hints.Close(); err != nil {
+			a.Log.Warn("hints not closed", "error", err)
+		}
+	}
 	if err := a.Redis.Close(); err != nil {
 		a.Log.Warn("redis not closed", "error", err)
 	}

@@ -199,6 +199,14 @@ func TestF082RefusedAccessToken(t *testing.T) {
 	if v.Failures[0].ErrorCode != errs.GoogleReconnectRequired || len(creates(s))-at != 2 {
 		t.Errorf("%d calls, %+v", len(creates(s))-at, v.Failures)
 	}
+	// It is that store's trouble alone: the token endpoint gives tokens, and its siblings are published.
+	v = s.Finish(string(s.Confirmed("post.create", stack.Post(s.IDs(12), "一店舗だけ拒まれる投稿です。")).BatchID))
+	if v.Status != batch.Partial || v.SuccessCount != 11 || v.Failures[0].ErrorCode != errs.GoogleReconnectRequired || !v.Failures[0].RetryPossible {
+		t.Errorf("batch: %+v", v)
+	}
+	if got := queryRow[string](t, s, `SELECT state FROM mappy.connection`); got != "alive" {
+		t.Errorf("the connection is %s", got)
+	}
 }
 
 // F083: every call carries the token of its own item's connection, across connections of one tenant and across tenants.

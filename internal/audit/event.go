@@ -46,6 +46,9 @@ const (
 	ConnectionAdded      Kind = "connection_added"
 	ConnectionRefreshed  Kind = "connection_refreshed"
 	ConnectionDead       Kind = "connection_dead"
+	ConnectionRemoved    Kind = "connection_removed"
+	KeysRotated          Kind = "keys_rotated"
+	LocationsSynced      Kind = "locations_synced"
 	LoginFailed          Kind = "login_failed"
 	AuditRead            Kind = "audit_read"
 )

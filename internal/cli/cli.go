@@ -82,7 +82,7 @@ func (c *command) root() *cobra.Command {
 	f.StringVar(&c.file, "config", "", "configuration file (YAML); MAPPY_* variables override it")
 	f.StringVar(&c.output, "output", "text", "text or json")
 	f.StringVar(&c.tenant, "tenant", "", "tenant to work on; may be left out when there is one")
-	root.AddCommand(c.serve(), c.work(), c.stdio(), c.migrate(), c.apply(), c.tokens(), c.locations(), c.batches(), c.kill(), c.audit(), c.doctor(), c.configuration(), c.keys(), c.demo())
+	root.AddCommand(c.serve(), c.work(), c.stdio(), c.migrate(), c.apply(), c.tokens(), c.connections(), c.locations(), c.batches(), c.kill(), c.audit(), c.doctor(), c.configuration(), c.keys(), c.demo())
 	return root
 }
 

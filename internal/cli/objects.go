@@ -18,7 +18,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
-	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 )
@@ -109,7 +108,7 @@ func (c *command) locations() *cobra.Command {
 	cmd := &cobra.Command{Use: "location", Short: "Locations of a tenant"}
 	sync := &cobra.Command{Use: "sync", Short: "Read all locations from Google, over all accounts and pages", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			results, err := locsync.Tenant(cmd.Context(), a.Google, a.DB, t)
+			results, err := locsync.Tenant(cmd.Context(), locsync.Metered(a.Google, a.Slots), a.DB, t, operator())
 			if err != nil {
 				return err
 			}
@@ -233,6 +232,7 @@ func (c *command) batches() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.Hints.Announce(cmd.Context(), t, done.Batch.ID)
 			return c.print(show(done.Batch), func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", done.Batch.ID, done.Batch.Status) })
 		})
 	}}
@@ -366,20 +366,5 @@ func (c *command) audit() *cobra.Command {
 		})
 	}}
 	cmd.AddCommand(list, verify)
-	return cmd
-}
-
-func (c *command) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "The keyring that seals Google tokens"}
-	cmd.AddCommand(&cobra.Command{Use: "new FILE", Short: "Create a keyring file", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
-		k, err := keyring.New()
-		if err != nil {
-			return err
-		}
-		if err := k.Create(args[0]); err != nil {
-			return err
-		}
-		return c.print(map[string]string{"file": args[0]}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "created", args[0]) })
-	}})
 	return cmd
 }

@@ -44,7 +44,7 @@ func (s *stage) enrol(ctx context.Context, _ Options) error {
 	if err != nil {
 		return fmt.Errorf("declare the tenant: %w", err)
 	}
-	results, err := locsync.Tenant(ctx, s.app.Google, s.app.DB, tenantID)
+	results, err := locsync.Tenant(ctx, s.app.Google, s.app.DB, tenantID, "demo")
 	if err != nil {
 		return fmt.Errorf("read the stores: %w", err)
 	}

@@ -32,8 +32,8 @@ func (k call) classify(a answer, now time.Time, secrets ...string) *Error {
 		return set(NotSent, errs.GBPUnavailable)
 	case a.status == http.StatusNotImplemented: // a retired API
 		return set(Refused, errs.Internal)
-	case a.status == http.StatusUnauthorized:
-		return set(Dead, errs.GoogleReconnectRequired)
+	case a.status == http.StatusUnauthorized: // says nothing about the grant: only the token endpoint does, and was asked
+		return set(Refused, errs.GoogleReconnectRequired)
 	case a.status == http.StatusRequestTimeout: // the server did not get the whole request
 		return set(Throttled, errs.GBPUnavailable)
 	case a.status == http.StatusTooManyRequests || g.has(throttleReasons...):

@@ -34,6 +34,8 @@ type TokenSource interface {
 	Token(ctx context.Context, tenant authn.TenantID, connection string) (string, error)
 	// Invalidate tells that Google answered 401 to the token.
 	Invalidate(tenant authn.TenantID, connection, token string)
+	// Insufficient tells that the token's grant lacks the scope.
+	Insufficient(ctx context.Context, tenant authn.TenantID, connection, token string)
 }
 
 // Observation is one exchange with Google, for metrics.

@@ -24,7 +24,8 @@ const (
 	Throttled Class = "throttled"
 	// Ambiguous: a write that may have had its effect. Never repeat a create after it without looking first.
 	Ambiguous Class = "ambiguous"
-	// Dead: the connection's grant does not work. Fails everything of the connection until it is connected again.
+	// Dead: the connection's grant does not work: the token endpoint refused it, or it lacks the scope. Fails everything of the
+	// connection until it is connected again. A 401 that lasts after a refresh is no such thing: it is Refused, for its call alone.
 	Dead Class = "dead"
 	// Operator: our project or configuration is at fault. Fails everything until an operator acts.
 	Operator Class = "operator"

@@ -64,7 +64,7 @@ func TestErrorTable(t *testing.T) {
 		"400 posts disabled":        {jsonAnswer(400, envelope(400, "FAILED_PRECONDITION", validation(`{"code":1305,"message":"LOCATION_DISABLED_FOR_LOCAL_POST_API"}`))), Refused, errs.GBPInvalidArgument, nil},
 		"403 posts disabled reason": {jsonAnswer(400, envelope(400, "INVALID_ARGUMENT", info("LOCATION_DISABLED_FOR_LOCAL_POST_API", ""))), Refused, errs.GBPInvalidArgument, func(t *testing.T, e *Error) { wantReason(t, e, "LOCATION_DISABLED_FOR_LOCAL_POST_API") }},
 		"400 THROTTLED":             {jsonAnswer(400, envelope(400, "INVALID_ARGUMENT", info("THROTTLED", ""))), Throttled, errs.GBPRateLimited, nil},
-		"401":                       {jsonAnswer(401, envelope(401, "UNAUTHENTICATED", info("ACCESS_TOKEN_EXPIRED", ""))), Dead, errs.GoogleReconnectRequired, nil},
+		"401":                       {jsonAnswer(401, envelope(401, "UNAUTHENTICATED", info("ACCESS_TOKEN_EXPIRED", ""))), Refused, errs.GoogleReconnectRequired, nil},
 		"403":                       {jsonAnswer(403, envelope(403, "PERMISSION_DENIED", "")), Refused, errs.GBPPermissionDenied, nil},
 		"403 unverified":            {jsonAnswer(403, `{"error":{"code":403,"message":"The location is not verified.","status":"PERMISSION_DENIED"}}`), Refused, errs.GBPLocationNotVerified, nil},
 		"403 scope":                 {jsonAnswer(403, envelope(403, "PERMISSION_DENIED", info("ACCESS_TOKEN_SCOPE_INSUFFICIENT", ""))), Dead, errs.GoogleReconnectRequired, nil},
@@ -188,7 +188,7 @@ func TestErrorTableOfReads(t *testing.T) {
 		"404 HTML":  {answering(404, "text/html", htmlPage), Refused, errs.Internal},
 		"429 zero":  {jsonAnswer(429, envelope(429, "RESOURCE_EXHAUSTED", info("RATE_LIMIT_EXCEEDED", `"quota_limit_value":"0"`))), Operator, errs.GBPNotApproved},
 		"disabled":  {jsonAnswer(403, envelope(403, "PERMISSION_DENIED", info("SERVICE_DISABLED", `"service":"x.googleapis.com"`))), Operator, errs.GBPAPIDisabled},
-		"401":       {jsonAnswer(401, envelope(401, "UNAUTHENTICATED", "")), Dead, errs.GoogleReconnectRequired},
+		"401":       {jsonAnswer(401, envelope(401, "UNAUTHENTICATED", "")), Refused, errs.GoogleReconnectRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

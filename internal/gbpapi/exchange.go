@@ -58,7 +58,10 @@ func (c *Client) do(ctx context.Context, k call) (answer, *Error) {
 			o.Class = failed.Class
 		}
 		c.observe(o)
-		if failed == nil || failed.Class != Dead || a.status != http.StatusUnauthorized || repeated {
+		if failed != nil && failed.Class == Dead { // an answer is only when the scope is missing
+			c.tokens.Insufficient(ctx, k.ref.Tenant, k.ref.Connection, token)
+		}
+		if failed == nil || failed.Class != Refused || a.status != http.StatusUnauthorized || repeated {
 			return a, failed
 		}
 		c.tokens.Invalidate(k.ref.Tenant, k.ref.Connection, token)

@@ -32,6 +32,7 @@ type tokens struct {
 	mu      sync.Mutex
 	n       map[Ref]int
 	refused []string
+	lacking []string
 	err     error
 }
 
@@ -49,6 +50,12 @@ func (f *tokens) Invalidate(tenant authn.TenantID, connection, token string) {
 	defer f.mu.Unlock()
 	f.refused = append(f.refused, token)
 	f.n[Ref{tenant, connection}]++
+}
+
+func (f *tokens) Insufficient(_ context.Context, _ authn.TenantID, _, token string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lacking = append(f.lacking, token)
 }
 
 type bench struct {

@@ -337,11 +337,21 @@ func TestUnauthorizedTwice(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(401, envelope(401, "UNAUTHENTICATED", "")), nil)
 	_, err := b.CreateLocalPost(t.Context(), ref, parent, []byte(`{}`))
-	if e := asError(t, err); e.Class != Dead || errs.CodeOf(err) != errs.GoogleReconnectRequired {
+	if e := asError(t, err); e.Class != Refused || errs.CodeOf(err) != errs.GoogleReconnectRequired {
 		t.Errorf("got %v", err)
 	}
 	if n := len(b.requests()); n != 2 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// A missing scope is the grant's fault: the token's owner is told, and nothing is repeated.
+func TestInsufficientScope(t *testing.T) {
+	t.Parallel()
+	b := serve(t, jsonAnswer(403, envelope(403, "PERMISSION_DENIED", info("ACCESS_TOKEN_SCOPE_INSUFFICIENT", ""))), nil)
+	_, err := b.CreateLocalPost(t.Context(), ref, parent, []byte(`{}`))
+	if e := asError(t, err); e.Class != Dead || len(b.requests()) != 1 || !slices.Equal(b.tokens.lacking, []string{"opaque.t1.c1-0"}) || len(b.tokens.refused) != 0 {
+		t.Errorf("%v, told %v, refused %v", err, b.tokens.lacking, b.tokens.refused)
 	}
 }
 

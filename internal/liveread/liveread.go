@@ -17,10 +17,10 @@ import (
 )
 
 // Kept is how long a reading is used again; patience is how long a reader waits for a slot: beyond it writes need the quota
-// more.
+// more. Writes book up to slots.Horizon ahead, which a reader of few stores waits for.
 const (
 	Kept     = time.Minute
-	patience = 2 * time.Second
+	patience = slots.Horizon + time.Second
 )
 
 // List, Store and Slots are what a Reader works with.
@@ -113,15 +113,29 @@ func (r *Reader) recall(k key) (reading, bool) {
 }
 
 func (r *Reader) await(ctx context.Context, tenant authn.TenantID, loc gbp.Location) error {
-	a, err := r.slots.Reserve(ctx, slots.Request{API: gbp.APIMyBusiness, Tenant: tenant, Location: loc.Name})
-	if err != nil {
-		return err
+	left := patience
+	for {
+		a, err := r.slots.Reserve(ctx, slots.Request{API: gbp.APIMyBusiness, Tenant: tenant, Location: loc.Name, Low: true, Patience: left})
+		if err != nil {
+			return err
+		}
+		if a.Verdict != slots.Granted && a.Wait >= left {
+			return errs.New(errs.RateLimited, errs.T("Google の割当を書き込みが使っています。少し待ってください。", "Writes are using Google's quota at the moment; wait a little.")).
+				With(errs.Details{Scope: "google_reads"}).After(a.Wait)
+		}
+		wait := a.Wait
+		if a.Verdict != slots.Granted {
+			wait = max(wait, 50*time.Millisecond) // a place that just went to somebody else
+		}
+		if err := sleep(ctx, wait); err != nil || a.Verdict == slots.Granted {
+			return err
+		}
+		left -= wait
 	}
-	if a.Verdict != slots.Granted || a.Wait > patience {
-		return errs.New(errs.RateLimited, errs.T("Google の割当を書き込みが使っています。少し待ってください。", "Writes are using Google's quota at the moment; wait a little.")).
-			With(errs.Details{Scope: "google_reads"}).After(a.Wait)
-	}
-	t := time.NewTimer(a.Wait)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

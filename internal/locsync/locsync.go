@@ -3,9 +3,13 @@ package locsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
@@ -21,6 +25,7 @@ type (
 	// Store keeps the mirror.
 	Store interface {
 		ListConnections(ctx context.Context, tenant authn.TenantID) ([]postgres.ConnectionInfo, error)
+		Record(ctx context.Context, tenant authn.TenantID, events ...audit.Event) error
 		SaveLocations(ctx context.Context, tenant authn.TenantID, connection string, found []gbp.Location, complete bool) (postgres.SyncResult, error)
 	}
 )
@@ -36,7 +41,8 @@ type Result struct {
 }
 
 // Tenant syncs every living connection of a tenant. One connection's failure is part of its result and does not stop the others.
-func Tenant(ctx context.Context, g Google, s Store, tenant authn.TenantID) ([]Result, error) {
+// operator is who asked for it.
+func Tenant(ctx context.Context, g Google, s Store, tenant authn.TenantID, operator string) ([]Result, error) {
 	list, err := s.ListConnections(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -45,7 +51,7 @@ func Tenant(ctx context.Context, g Google, s Store, tenant authn.TenantID) ([]Re
 	for _, c := range list {
 		r := Result{Connection: c.ID}
 		if c.State == "alive" {
-			r, err = connection(ctx, g, s, tenant, c.ID)
+			r, err = Connection(ctx, g, s, tenant, c.ID, operator)
 			if err != nil {
 				r.Error = err.Error()
 			}
@@ -57,7 +63,26 @@ func Tenant(ctx context.Context, g Google, s Store, tenant authn.TenantID) ([]Re
 	return out, nil
 }
 
-func connection(ctx context.Context, g Google, s Store, tenant authn.TenantID, id string) (Result, error) {
+// Connection syncs one connection and records that it did, or why it failed. operator is "" for the server itself.
+func Connection(ctx context.Context, g Google, s Store, tenant authn.TenantID, id, operator string) (Result, error) {
+	r, err := read(ctx, g, s, tenant, id)
+	e := audit.Event{Kind: audit.LocationsSynced, Resource: id, Result: "synced", Actor: audit.Actor{OperatorID: operator}}
+	switch {
+	case err != nil:
+		e.Result, e.ErrorCode = "failed", errs.CodeOf(err)
+	case r.Truncated:
+		e.Result = "truncated"
+	}
+	e.Details = &audit.Details{TargetCount: r.Found, Note: fmt.Sprintf("%d accounts, %d added, %d changed, %d gone", r.Accounts, r.Added, r.Changed, r.Gone)}
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	return r, errors.Join(err, s.Record(recording, tenant, e))
+}
+
+// recordTime is for writing a sync down, apart from the time of the sync.
+const recordTime = 2 * time.Second
+
+func read(ctx context.Context, g Google, s Store, tenant authn.TenantID, id string) (Result, error) {
 	r := Result{Connection: id}
 	ref := gbpapi.Ref{Tenant: tenant, Connection: id}
 	accounts, err := g.ListAccounts(ctx, ref)

@@ -119,7 +119,7 @@ func (db *DB) Sweep(ctx context.Context, tenant authn.TenantID) (n int, err erro
 		_, err = tx.Exec(ctx, `DELETE FROM mappy.idempotency WHERE tenant_id = $1 AND expires_at < clock_timestamp() - interval '1 hour'`, tenant)
 		return err
 	})
-	return n, err
+	return n, errors.Join(err, db.endDead(ctx, tenant))
 }
 
 var _ worker.Housekeeper = (*DB)(nil)

@@ -143,10 +143,11 @@ type ConnectionInfo struct {
 	SyncedAt    *time.Time `json:"synced_at,omitempty"`
 }
 
-// ListConnections gives a tenant's connections.
+// ListConnections gives a tenant's connections, without removed ones.
 func (db *DB) ListConnections(ctx context.Context, tenant authn.TenantID) (out []ConnectionInfo, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
-		collect(b, &out, pgx.RowToStructByPos[ConnectionInfo], `SELECT connection_id, google_email, state, dead_reason, synced_at FROM mappy.connection WHERE tenant_id = $1 ORDER BY connection_id`, tenant)
+		collect(b, &out, pgx.RowToStructByPos[ConnectionInfo], `SELECT connection_id, google_email, state, dead_reason, synced_at FROM mappy.connection
+			WHERE tenant_id = $1 AND dead_reason <> $2 ORDER BY connection_id`, tenant, removed)
 	})
 	return out, err
 }

@@ -11,6 +11,8 @@ const (
 	Interactive = "gbp_interactive"
 	Bulk        = "gbp_bulk"
 	Maintenance = "maintenance"
+	// Sync has long jobs, which must not keep those of Maintenance waiting.
+	Sync = "sync"
 )
 
 // MaxAttempts is River's own count. It only has to outlast crashes (each rescue spends one): what is retried at Google is
@@ -54,3 +56,9 @@ type SweepArgs struct{}
 
 // Kind is the job's kind in River.
 func (SweepArgs) Kind() string { return "sweep" }
+
+// SyncArgs asks for the locations of every connection that is due to be read from Google.
+type SyncArgs struct{}
+
+// Kind is the job's kind in River.
+func (SyncArgs) Kind() string { return "location_sync" }

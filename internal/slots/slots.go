@@ -5,6 +5,11 @@
 // until then, and reserves a slot at most a few seconds ahead ([Granted]). Tenants queue separately: a batch of 100 moves
 // its own tenant's tail, and another tenant's single reply goes next to its head.
 //
+// Reads for people and mirrors ([Request.Low]) have a fifth of the rate while writes want the rest, and book nothing that
+// they would not wait for. Repeated 429s slow an API down, and the pace grows back. Calls are also counted in the window in which they arrive,
+// since those that are late stand closer together than their slots. A process smooths what it was granted itself, so that
+// a flushed Redis, which forgets what was booked, does not make it exceed the rate.
+//
 // While Redis is away nothing is granted: workers never call Google unmetered.
 package slots
 
@@ -12,9 +17,11 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -44,6 +51,23 @@ const (
 	Lead    = 500 * time.Millisecond
 )
 
+// Low reads: one of lowShare slots, lowBurst in a row when they have not used theirs (a page of post.list reads ten stores),
+// and whatever nobody has booked within half a second.
+const (
+	lowShare = 5
+	lowBurst = 10
+)
+
+// reserve is how much below Google's own limit RequestsPerMinute is meant to be, for clocks that disagree: 297 of 300. Calls
+// are counted in their window against Google's limit.
+const reserve = 0.99
+
+// countable is how many calls per window are counted; a limit beyond is none of Google's.
+const countable = 10_000
+
+// smooth is how many granted calls of one process may fall together before its own limiter spreads them.
+const smooth = 10
+
 // Request asks for one call to Google.
 type Request struct {
 	// API is the Google API, such as "mybusiness.v4"; its quota is separate.
@@ -58,6 +82,12 @@ type Request struct {
 	Edit bool
 	// Planned is true when the item has waited for its tenant's turn.
 	Planned bool
+	// Low marks a read that gives way to writes: for people and mirrors, not for the reconciliation of a write. It is granted
+	// only within Patience, and books nothing otherwise; [Retry] says when to ask again.
+	Low      bool
+	Patience time.Duration
+	// Late is, for Release, how long after its slot the call was started.
+	Late time.Duration
 }
 
 // Verdict is the answer to a request.
@@ -83,11 +113,15 @@ type Slots struct {
 	script  *redis.Script
 	project string
 	limits  Limits
+
+	mu sync.Mutex
+	// own smooths this process's calls, per API.
+	own map[string]*rate.Limiter
 }
 
 // New works on a connection of redisdb.Open for one Google Cloud project.
 func New(rdb redis.Scripter, project string, limits Limits) *Slots {
-	return &Slots{rdb: rdb, script: redis.NewScript(script), project: project, limits: limits}
+	return &Slots{rdb: rdb, script: redis.NewScript(script), project: project, limits: limits, own: map[string]*rate.Limiter{}}
 }
 
 // Reserve asks for a slot. Asking twice for one member is safe.
@@ -96,7 +130,23 @@ func (s *Slots) Reserve(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Verdict: Verdict(reply[0]), Wait: time.Duration(reply[1]) * time.Microsecond}, nil
+	a := Answer{Verdict: Verdict(reply[0]), Wait: time.Duration(reply[1]) * time.Microsecond}
+	if a.Verdict == Granted {
+		a.Wait = max(a.Wait, s.limiter(r.API).Reserve().Delay())
+	}
+	return a, nil
+}
+
+// limiter is this process's own for an API.
+func (s *Slots) limiter(api string) *rate.Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.own[api]
+	if l == nil {
+		l = rate.NewLimiter(rate.Every(s.spacing()), smooth)
+		s.own[api] = l
+	}
+	return l
 }
 
 // Release ends what the member holds at its location and of its user's share.
@@ -105,7 +155,14 @@ func (s *Slots) Release(ctx context.Context, r Request) error {
 	return err
 }
 
-// Pause stops the whole API, or one location's edits, for a while: Google answered 429.
+// PauseEdits stops all edits of the API for a while and leaves its reads: a limit per day is spent.
+func (s *Slots) PauseEdits(ctx context.Context, r Request, d time.Duration) error {
+	_, err := s.run(ctx, "pause_edits", r, d)
+	return err
+}
+
+// Pause stops the whole API, or one location's edits, for a while: Google answered 429. When the API was refused within the
+// last window as well, it goes on more slowly.
 func (s *Slots) Pause(ctx context.Context, r Request, location bool, d time.Duration) error {
 	mode := "pause"
 	if location {
@@ -121,7 +178,7 @@ func (s *Slots) Estimate(ctx context.Context, api string, tenant authn.TenantID,
 	if err != nil {
 		return 0, err
 	}
-	return time.Duration(reply[1])*time.Microsecond + time.Duration(n)*s.spacing(), nil
+	return time.Duration(reply[1])*time.Microsecond + time.Duration(n)*time.Duration(reply[2])*time.Microsecond, nil
 }
 
 func (s *Slots) spacing() time.Duration {
@@ -141,14 +198,28 @@ func (s *Slots) run(ctx context.Context, mode string, r Request, pause time.Dura
 		tag + r.API + ":pause",
 		tag + string(r.Location) + ":pause",
 		tag + "since",
+		tag + r.API + ":reads",
+		tag + r.API + ":pace",
+		tag + r.API + ":calls",
+		tag + r.API + ":pause:edits",
 	}
 	reply, err := s.script.Run(ctx, s.rdb, keys, mode, r.Member, flag(r.Edit), flag(r.Planned),
 		s.spacing().Microseconds(), Horizon.Microseconds(), s.limits.EditsPerWindow, s.limits.Window.Milliseconds(),
-		s.limits.UserItems, s.limits.Hold.Milliseconds(), pause.Milliseconds()).Int64Slice()
+		s.limits.UserItems, s.limits.Hold.Milliseconds(), pause.Milliseconds(),
+		flag(r.Low), r.Patience.Microseconds(), s.calls(), max(0, r.Late).Microseconds(), lowBurst, lowShare).Int64Slice()
 	if err != nil {
 		return nil, redisdb.Unavailable(err, "slots")
 	}
 	return reply, nil
+}
+
+// calls is how many calls Google allows in a window; 0 when that is too many to count.
+func (s *Slots) calls() int {
+	n := int(float64(s.limits.Window) / float64(s.spacing()) / reserve)
+	if n > countable {
+		return 0
+	}
+	return n
 }
 
 func flag(b bool) int {

@@ -1,59 +1,88 @@
 -- One slot at Google. Times in microseconds unless said otherwise; the clock is Redis'.
 -- KEYS  1 next free slot of the API   2 tail of the tenant's turns      3 log of the location's edits (sorted set, ms)
 --       4 holder of the location      5 the user's items (sorted set)   6 pause of the API   7 pause of the location
---       8 since when this Redis knows of us (ms)
+--       8 since when this Redis knows of us (ms)                        9 tail of the low reads of the API
+--      10 pace of the API (hash: share of the full rate, at ms)        11 log of the API's calls (sorted set, ms)
+--      12 pause of the API's edits
 -- ARGV  1 mode  2 member  3 edit  4 planned  5 spacing  6 horizon  7 edits per window  8 window ms  9 items per user
---       10 hold ms  11 pause ms
--- reply {verdict, wait}: 1 granted, 2 retry, 3 later, 4 requeue
+--       10 hold ms  11 pause ms  12 low  13 patience of a low read  14 calls per window (0: not counted)  15 late
+--       16 low reads in a row  17 low reads: spacings between two
+-- reply {verdict, wait, spacing}: 1 granted, 2 retry, 3 later, 4 requeue
 -- TTL   every key ends when it no longer matters
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local mode, member, edit, planned = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4] == '1'
+local mode, member, edit, planned, low = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[12] == '1'
 local spacing, horizon = tonumber(ARGV[5]), tonumber(ARGV[6])
 local edits, window, items, hold = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local calls = tonumber(ARGV[14])
 local function store(key, at)
   redis.call('SET', key, string.format('%.0f', at), 'PX', math.ceil((at - now) / 1000) + 1000)
 end
 local function number(key)
   return math.max(now, tonumber(redis.call('GET', key) or now))
 end
+-- Repeated 429s slow the API down to 0.7 of its pace each, to a tenth at least; a fifth of the full rate grows back per window.
+local function pace()
+  local h = redis.call('HMGET', KEYS[10], 'share', 'at')
+  if not h[1] then return 1, nil end
+  return math.min(1, tonumber(h[1]) + (now / 1000 - tonumber(h[2])) / (5 * window)), tonumber(h[2])
+end
 
 if mode == 'release' then
   if redis.call('GET', KEYS[4]) == member then
     redis.call('DEL', KEYS[4])
-    -- Google counts an edit when it arrives, which is after its slot and before now: the log takes the safe side.
     local e, ms = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES'), math.ceil(now / 1000)
-    if e[1] and string.sub(e[1], 1, #member + 1) == member .. ':' and tonumber(e[2]) < ms then
-      redis.call('ZADD', KEYS[3], ms, e[1])
-      redis.call('PEXPIRE', KEYS[3], window + 1000)
+    if e[1] and string.sub(e[1], 1, #member + 1) == member .. ':' then
+      -- Google counts an edit when it arrives, which is after its slot and before now: the log takes the safe side.
+      if tonumber(e[2]) < ms then
+        redis.call('ZADD', KEYS[3], ms, e[1])
+        redis.call('PEXPIRE', KEYS[3], window + 1000)
+      end
+      -- The same for the API's calls, where waiting for slow answers would cost quota: a call arrives within a second of its start.
+      local at = math.min(ms, math.ceil((tonumber(string.sub(e[1], #member + 2)) + tonumber(ARGV[15]) + 1000000) / 1000))
+      if calls > 0 and (tonumber(redis.call('ZSCORE', KEYS[11], e[1]) or at)) < at then redis.call('ZADD', KEYS[11], at, e[1]) end
     end
   end
   redis.call('ZREM', KEYS[5], member)
-  return {1, 0}
-elseif mode == 'pause' or mode == 'pause_location' then
-  local key = mode == 'pause' and KEYS[6] or KEYS[7]
+  return {1, 0, 0}
+elseif mode == 'pause' then
+  if redis.call('PTTL', KEYS[6]) < tonumber(ARGV[11]) then redis.call('SET', KEYS[6], 1, 'PX', math.max(1, ARGV[11])) end
+  local share, at = pace()
+  local since = at and now / 1000 - at or window
+  if since >= window / 120 then -- calls that were under way together are refused together: that is one refusal
+    if since < window then share = math.max(0.1, share * 0.7) end
+    redis.call('HSET', KEYS[10], 'share', string.format('%.4f', share), 'at', string.format('%.0f', now / 1000))
+    redis.call('PEXPIRE', KEYS[10], 6 * window)
+  end
+  return {1, 0, 0}
+elseif mode == 'pause_location' or mode == 'pause_edits' then
+  local key = mode == 'pause_edits' and KEYS[12] or KEYS[7]
   if redis.call('PTTL', key) < tonumber(ARGV[11]) then redis.call('SET', key, 1, 'PX', math.max(1, ARGV[11])) end
-  return {1, 0}
-elseif mode == 'peek' then
-  return {1, math.max(number(KEYS[1]), number(KEYS[2])) - now + 1000 * math.max(0, redis.call('PTTL', KEYS[6]))}
+  return {1, 0, 0}
+end
+
+spacing = math.ceil(spacing / pace())
+if mode == 'peek' then
+  local paused = math.max(0, redis.call('PTTL', KEYS[6]), redis.call('PTTL', KEYS[12]))
+  return {1, math.max(number(KEYS[1]), number(KEYS[2])) - now + 1000 * paused, spacing}
 end
 
 local paused = redis.call('PTTL', KEYS[6])
-if edit then paused = math.max(paused, redis.call('PTTL', KEYS[7])) end
-if paused > 0 then return {2, paused * 1000} end
+if edit then paused = math.max(paused, redis.call('PTTL', KEYS[7]), redis.call('PTTL', KEYS[12])) end
+if paused > 0 then return {2, paused * 1000, spacing} end
 
 -- The tenant's turn: an item that has not waited joins its tenant's tail.
 if edit and not planned then
   local turn = number(KEYS[2])
   store(KEYS[2], turn + spacing)
-  if turn - now > spacing then return {3, turn - now} end
+  if turn - now > spacing then return {3, turn - now, spacing} end
 end
 
 if edit then
   local holder = redis.call('GET', KEYS[4])
-  if holder and holder ~= member then return {2, 250000} end
+  if holder and holder ~= member then return {2, 250000, spacing} end
   redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now / 1000)
-  if not redis.call('ZSCORE', KEYS[5], member) and redis.call('ZCARD', KEYS[5]) >= items then return {2, 250000} end
+  if not redis.call('ZSCORE', KEYS[5], member) and redis.call('ZCARD', KEYS[5]) >= items then return {2, 250000, spacing} end
   -- After a flush nobody knows the edits of the last window: half of them are taken as spent.
   local since = redis.call('GET', KEYS[8])
   if not since then
@@ -66,19 +95,42 @@ if edit then
   local n = redis.call('ZCARD', KEYS[3])
   if n >= allowed then
     local e = redis.call('ZRANGE', KEYS[3], n - allowed, n - allowed, 'WITHSCORES')
-    return {2, math.max(1000, (tonumber(e[2]) + window) * 1000 - now + 1000)}
+    return {2, math.max(1000, (tonumber(e[2]) + window) * 1000 - now + 1000), spacing}
   end
 end
 
 local slot = number(KEYS[1])
-if slot - now > horizon then return {4, slot - now - horizon} end
+if calls > 0 then -- calls that arrived late stand closer together than their slots: the window decides as well
+  redis.call('ZREMRANGEBYSCORE', KEYS[11], '-inf', now / 1000 - window)
+  local from = '(' .. string.format('%.0f', slot / 1000 - window)
+  local n = redis.call('ZCOUNT', KEYS[11], from, '+inf')
+  if n >= calls then
+    local e = redis.call('ZRANGEBYSCORE', KEYS[11], from, '+inf', 'WITHSCORES', 'LIMIT', n - calls, 1)
+    slot = math.max(slot, (tonumber(e[2]) + window) * 1000 + 1000)
+  end
+end
+-- Low reads have a share of their own, and a few in a row; beyond it they get what nobody else has booked.
+local reads
+if low then
+  local between = spacing * tonumber(ARGV[17])
+  reads = number(KEYS[9]) + between
+  local ahead, booked = reads - now - between * tonumber(ARGV[16]), slot - now - 500000
+  if ahead > 0 and booked > 0 then return {2, math.min(ahead, booked), spacing} end
+  if slot - now > tonumber(ARGV[13]) then return {2, slot - now - tonumber(ARGV[13]), spacing} end
+end
+if slot - now > horizon then return {4, slot - now - horizon, spacing} end
 store(KEYS[1], slot + spacing)
+if low then store(KEYS[9], reads) end
+local ms, entry = math.ceil((slot - now) / 1000), member .. ':' .. string.format('%.0f', slot)
+if calls > 0 then
+  redis.call('ZADD', KEYS[11], math.ceil(slot / 1000), entry)
+  redis.call('PEXPIRE', KEYS[11], window + ms + 1000)
+end
 if edit then
-  local ms = math.ceil((slot - now) / 1000)
   redis.call('SET', KEYS[4], member, 'PX', ms + hold)
   redis.call('ZADD', KEYS[5], now / 1000 + ms + hold, member)
   redis.call('PEXPIRE', KEYS[5], ms + hold + 1000)
-  redis.call('ZADD', KEYS[3], math.ceil(slot / 1000), member .. ':' .. string.format('%.0f', slot))
+  redis.call('ZADD', KEYS[3], math.ceil(slot / 1000), entry)
   redis.call('PEXPIRE', KEYS[3], window + ms + 1000)
 end
-return {1, slot - now}
+return {1, slot - now, spacing}

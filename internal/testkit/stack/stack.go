@@ -190,7 +190,7 @@ func (s *Stack) AddUser(tenant authn.TenantID, user authn.UserID, g authn.Grants
 // Sync reads the tenant's locations from the simulator.
 func (s *Stack) Sync(tenant authn.TenantID) {
 	s.t.Helper()
-	results, err := locsync.Tenant(s.t.Context(), s.App.Google, s.App.DB, tenant)
+	results, err := locsync.Tenant(s.t.Context(), s.App.Google, s.App.DB, tenant, "test")
 	if err != nil {
 		s.t.Fatal(err)
 	}
