@@ -320,9 +320,9 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	<-arrived
 	<-arrived
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := c.Check(ctx, base+"/a.jpg", gbp.UseGallery); !errors.Is(err, context.Canceled) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, _, err := c.Check(ctx, base+"/a.jpg", gbp.UseGallery); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "wait for") {
 		t.Errorf("giving up while waiting: %v", err)
 	}
 	close(release)
