@@ -47,6 +47,8 @@ func (k call) classify(a answer, now time.Time, secrets ...string) *Error {
 		return set(Throttled, errs.GBPUnavailable)
 	case !g.envelope: // not Google's API but a web page: a path that matches no route, or something in between
 		return set(Refused, errs.Internal)
+	case a.status == http.StatusConflict && g.status == "ABORTED": // a concurrent change won; assumed, no capture of it is known
+		return set(NotSent, errs.GBPUnavailable)
 	case a.status == http.StatusNotFound:
 		return set(Refused, errs.GBPNotFound)
 	case a.status == http.StatusForbidden:

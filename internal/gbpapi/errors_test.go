@@ -79,7 +79,7 @@ func TestErrorTable(t *testing.T) {
 		"404 HTML":                       {answering(404, "text/html; charset=UTF-8", htmlPage), Refused, errs.Internal, nil},
 		"404 other JSON":                 {jsonAnswer(404, `{"detail":"no route"}`), Refused, errs.Internal, nil},
 		"408":                            {jsonAnswer(408, ""), Throttled, errs.GBPUnavailable, nil},
-		"409":                            {jsonAnswer(409, envelope(409, "ABORTED", "")), Refused, errs.GBPInvalidArgument, nil},
+		"409":                            {jsonAnswer(409, envelope(409, "ABORTED", "")), NotSent, errs.GBPUnavailable, nil},
 		"413 HTML":                       {answering(413, "text/html", "<html>too large"), Refused, errs.Internal, nil},
 		"429": {jsonAnswer(429, envelope(429, "RESOURCE_EXHAUSTED", info("RATE_LIMIT_EXCEEDED", rateMeta+`"300"`))), Throttled, errs.GBPRateLimited, func(t *testing.T, e *Error) {
 			if e.Quota != (Quota{Metric: "mybusiness.googleapis.com/default_requests", Limit: "DefaultRequestsPerMinutePerProject"}) {
