@@ -22,9 +22,12 @@ ALTER TABLE mappy.item
   ADD COLUMN follow_at        timestamptz,
   ADD COLUMN follows          integer NOT NULL DEFAULT 0,
   ADD COLUMN resolved_by      text,
+  -- what a report is billed by
+  ADD COLUMN units            integer NOT NULL DEFAULT 0,
   ADD CONSTRAINT item_origin FOREIGN KEY (tenant_id, origin_item_id) REFERENCES mappy.item;
 CREATE INDEX item_by_origin ON mappy.item (tenant_id, origin_item_id) WHERE origin_item_id IS NOT NULL;
 CREATE INDEX item_by_target ON mappy.item (tenant_id, target_name, item_id DESC) WHERE target_name IS NOT NULL;
+CREATE INDEX item_billed ON mappy.item (tenant_id, created_at) WHERE units > 0;
 CREATE INDEX item_to_follow ON mappy.item (tenant_id, follow_at) WHERE follow_at IS NOT NULL;
 
 -- An edit that stayed undecided blocks nothing: the next one reads the target before it writes.
@@ -37,5 +40,5 @@ ALTER TABLE mappy.attempt
   DROP CONSTRAINT attempt_state_known,
   ADD CONSTRAINT attempt_state_known CHECK (state IN ('open', 'unknown', 'succeeded', 'refused', 'found', 'absent', 'not_sent')) NOT VALID;
 ALTER TABLE mappy.item DROP COLUMN kind, DROP COLUMN target_name, DROP COLUMN target_id, DROP COLUMN expected_version, DROP COLUMN mask,
-  DROP COLUMN origin_item_id, DROP COLUMN looks, DROP COLUMN already, DROP COLUMN follow_at, DROP COLUMN follows, DROP COLUMN resolved_by;
+  DROP COLUMN origin_item_id, DROP COLUMN looks, DROP COLUMN already, DROP COLUMN follow_at, DROP COLUMN follows, DROP COLUMN resolved_by, DROP COLUMN units;
 ALTER TABLE mappy.batch DROP COLUMN origin_batch_id;

@@ -108,7 +108,7 @@ func batchStatus(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return success(batchSentence(v, call.Principal.Locale), v, batchLink(string(b.ID)))
+		return success(batchSentence(v, call.Principal.Locale), v, linksOf(b.ID, b.Operation)...)
 	})
 	return t, err
 }
@@ -223,6 +223,9 @@ func itemView(i batch.Item, l errs.Locale) ItemView {
 	v := ItemView{
 		ItemID: string(i.ID), LocationID: i.Location, Target: Target{Kind: i.Kind, ID: id, Title: i.Title}, Operation: i.Operation, State: i.State, Version: i.Version, Already: i.Already,
 		StateAfter: string(i.After), Publication: i.Publication, ErrorCode: i.ErrorCode, Message: i.Error.In(l), RetryPossible: i.RetryPossible, Executed: i.Executed,
+	}
+	if i.Kind == gbp.KindReport {
+		v.StateAfter = "" // the report is a resource of its own
 	}
 	if i.Error != nil {
 		v.Google = i.Error.Google

@@ -71,7 +71,7 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 				s.Log.WarnContext(ctx, "wait ended early", "request_id", call.RequestID, "error", err)
 			}
 		}
-		return success(acceptedSentence(w, call.Principal.Locale), w, batchLink(string(answer.Accepted.BatchID)))
+		return success(acceptedSentence(w, call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, op.Name)...)
 	}
 }
 

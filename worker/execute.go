@@ -152,7 +152,8 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	if !ok {
 		return 0, fmt.Errorf("no executor for %q", p.Item.Operation)
 	}
-	r.slot = slots.Request{API: x.API(), Tenant: r.tenant, User: p.User, Location: p.Item.LocationName, Member: string(r.item), Edit: true}
+	_, reads := x.(Reader)
+	r.slot = slots.Request{API: x.API(), Tenant: r.tenant, User: p.User, Location: p.Item.LocationName, Member: string(r.item), Edit: !reads}
 	var t Turn
 	if p.WantsSlot {
 		if wait, err = r.awaitTurn(ctx, p); err != nil || wait > 0 {

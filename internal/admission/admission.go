@@ -102,6 +102,9 @@ type Submission struct {
 	Items      []batch.Item
 	Response   []byte
 	Events     []audit.Event
+	// UnitsPerMonth bounds what the tenant's items bill in the current month of Timezone.
+	UnitsPerMonth int
+	Timezone      *time.Location
 }
 
 // Claims, Tokens, Limiter and Slots are the devices in Redis.

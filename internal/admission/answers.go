@@ -29,6 +29,7 @@ type Accepted struct {
 	Warnings                   []gbp.Warning     `json:"warnings" jsonschema:"what a person should know; nothing was refused for it"`
 	Limits                     []ratelimit.State `json:"limits" jsonschema:"what is left of each limit after this call"`
 	Next                       string            `json:"next" jsonschema:"what to do next"`
+	EstimatedUnits             int               `json:"estimated_units,omitempty" jsonschema:"what a report will be billed by when all stores succeed"`
 	Already                    bool              `json:"already,omitempty" jsonschema:"true when all of it was done before and nothing will be sent"`
 	Current                    *Current          `json:"current,omitempty" jsonschema:"in a replay: how the batch stands now"`
 }
@@ -108,7 +109,7 @@ type Reversible struct {
 // Confirmation says whether a person has to agree.
 type Confirmation struct {
 	Required     bool   `json:"required" jsonschema:"whether the real call needs a confirm_token"`
-	Reason       string `json:"reason,omitempty" jsonschema:"why: target_count, replaces_reply, sensitive_field, media_bytes, unknown_link, irreversible or tenant_policy"`
+	Reason       string `json:"reason,omitempty" jsonschema:"why: target_count, replaces_reply, sensitive_field, media_bytes, report_units, unknown_link, irreversible or tenant_policy"`
 	ConfirmToken string `json:"confirm_token,omitempty" jsonschema:"send it with the same arguments after the person agreed"`
 	ExpiresIn    int    `json:"expires_in,omitempty" jsonschema:"seconds until the token expires"`
 	Note         string `json:"note,omitempty" jsonschema:"why there is no token, when one is needed"`

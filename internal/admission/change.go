@@ -19,6 +19,8 @@ type Operation struct {
 	Parse func(arguments json.RawMessage, l errs.Locale) (Change, Safety, []errs.Violation)
 	// Reversible says what an undo can bring back.
 	Reversible Reversible
+	// Reads is true for what has no effect on a profile.
+	Reads bool
 	// Ask is the first sentence of the question to a person: what will happen to n targets of the named stores. headline is
 	// the beginning of the text, "" for a write without one.
 	Ask func(n int, stores, headline string) errs.Text
@@ -117,6 +119,8 @@ type Planned struct {
 	Confirm string
 	// Already is true when there is nothing left to do: the item succeeds without a call.
 	Already bool
+	// Units is what a report is billed by.
+	Units int
 	// Origin is the earlier item that is undone or retried.
 	Origin batch.ItemID
 }
@@ -151,6 +155,8 @@ func EffectOf(operation string) Effect {
 		return Effect{"media:delete", gbp.APIMyBusiness, 2}
 	case "location.update":
 		return Effect{"locations:write", gbp.APIBusinessInformation, 2}
+	case "report.create":
+		return Effect{"reports:create", gbp.APIPerformance, 1}
 	}
 	return Effect{}
 }

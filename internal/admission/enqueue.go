@@ -69,7 +69,7 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 			ID: batch.ItemID(a.NewID()), Batch: id, Ordinal: i, Operation: r.Operation, Location: r.Location.ID, Connection: r.Location.ConnectionID,
 			Account: r.Location.Account, LocationName: r.Location.Name, Title: r.Location.Profile.Title, Kind: r.Kind, State: batch.ItemQueued,
 			TargetName: r.TargetName, TargetID: r.TargetID, Expected: r.Expected, Payload: r.Payload, Mask: r.Mask, Fingerprint: r.Fingerprint,
-			Origin: r.Origin, Already: r.Already,
+			Origin: r.Origin, Already: r.Already, Units: r.Units,
 		}
 		if !r.SendBefore.IsZero() {
 			within = min(within, r.SendBefore.Sub(c.now))
@@ -80,8 +80,9 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 		PollAfterSeconds: batch.PollAfterSeconds(batch.Queued, len(items)), EstimatedCompletionSeconds: a.estimate(ctx, c),
 		Idempotency: IdempotencyInfo{Key: c.key.Value, Source: string(c.key.Source), Outcome: Executed},
 		Warnings:    warningsOf(c), Limits: c.states,
-		Already: !slices.ContainsFunc(items, func(i batch.Item) bool { return !i.Already }),
-		Next:    errs.Tf("batch.status を batch_id %s で呼び、poll_after_seconds 秒ごとに結果を確認してください。", "Call batch.status with batch_id %s after poll_after_seconds.", id).In(p.Locale),
+		EstimatedUnits: c.units(),
+		Already:        !slices.ContainsFunc(items, func(i batch.Item) bool { return !i.Already }),
+		Next:           errs.Tf("batch.status を batch_id %s で呼び、poll_after_seconds 秒ごとに結果を確認してください。", "Call batch.status with batch_id %s after poll_after_seconds.", id).In(p.Locale),
 	}
 	response, err := json.Marshal(first)
 	if err != nil {
@@ -92,7 +93,7 @@ func (a *Admission) submission(ctx context.Context, c *Call) (Submission, *Accep
 		keyExpires = time.Duration(p.Policy.DerivedKeySeconds) * time.Second
 	}
 	s := Submission{
-		Key: c.key, KeyExpires: keyExpires, SendWithin: within, Items: items, Response: response, Events: a.accepted(c, id),
+		Key: c.key, KeyExpires: keyExpires, SendWithin: within, Items: items, Response: response, Events: a.accepted(c, id), UnitsPerMonth: p.Policy.ReportUnitsPerMonth, Timezone: p.Timezone,
 		Batch: batch.Batch{
 			Tenant: p.TenantID, ID: id, Operation: c.Operation.Name, Status: batch.Queued, Environment: a.Environment, Client: p.ClientID, User: p.UserID,
 			Token: p.TokenID, RequestID: c.RequestID, Assurance: c.assurance, PolicyVersion: p.Policy.Version, Locale: p.Locale,

@@ -99,6 +99,9 @@ func checkConnections(c *Call) error {
 }
 
 func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
+	if c.Operation.Reads {
+		return nil
+	}
 	var places []Place
 	for _, r := range c.plan {
 		if r.Operation == "post.create" {
@@ -155,7 +158,9 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	switch own := reasonOf(c.plan); {
 	case manyTargets(c):
 		c.reason = "target_count"
-	case !c.Operation.Reversible.Possible && len(c.plan) > 0:
+	case c.units() >= p.ReportConfirmUnits:
+		c.reason = "report_units"
+	case !c.Operation.Reversible.Possible && !c.Operation.Reads && len(c.plan) > 0:
 		c.reason = "irreversible"
 	case own != "":
 		c.reason = own
@@ -181,6 +186,14 @@ func manyTargets(c *Call) bool {
 		}
 	}
 	return false
+}
+
+// units is what the call would be billed by.
+func (c *Call) units() (n int) {
+	for _, r := range c.plan {
+		n += r.Units
+	}
+	return n
 }
 
 func reasonOf(plan []Planned) string {

@@ -601,7 +601,7 @@ func TestF108EveryAnswer(t *testing.T) {
 	for _, x := range d.App.Tools.List() {
 		args := map[string]stack.Args{
 			"location.get": {"location_id": 1}, "post.get": {"post_id": nobody}, "batch.status": {"batch_id": nobody}, "batch.cancel": {"batch_id": nobody}, "post.create": stack.Post(ids[:1], "x"),
-			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "batch.retry": {"batch_id": nobody},
+			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "report.create": reportArgs(ids[:1]), "batch.retry": {"batch_id": nobody},
 		}[x.Name]
 		r := d.callAs(bare, x.Name, args)
 		if x.Scope == "" { // it depends on the batch, and this one is nobody's

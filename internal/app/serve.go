@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
 	"github.com/mappy-dev/mappy-mcp/tools"
@@ -69,7 +71,7 @@ func (a *App) resources() []mcpserver.Resource {
 			return a.Tools.Resource(ctx, tool, &tools.Call{Principal: c.Principal, RequestID: c.RequestID, Arguments: args, Progress: func(int, int, string) {}})
 		}
 	}
-	return []mcpserver.Resource{
+	return append([]mcpserver.Resource{
 		{
 			URI: "mappy://capabilities", Name: "capabilities", Title: "What this session may do", Description: "Tools that this session may use and why not more, limits, granted stores.",
 			Read: byTool("limits.get", func(string) (json.RawMessage, error) { return nil, nil }),
@@ -80,8 +82,24 @@ func (a *App) resources() []mcpserver.Resource {
 				return json.Marshal(map[string]string{"batch_id": uri[len("mappy://batches/"):], "items": "all"})
 			}),
 		},
+	}, a.reports()...)
+}
+
+// reports are the figures of report batches, as JSON and as CSV.
+func (a *App) reports() []mcpserver.Resource {
+	read := func(suffix string, asCSV bool) func(context.Context, *mcpserver.ResourceCall) (string, error) {
+		return func(ctx context.Context, c *mcpserver.ResourceCall) (string, error) {
+			id := strings.TrimSuffix(strings.TrimPrefix(c.URI, reportsURI), suffix)
+			return a.Tools.ReadReport(ctx, &tools.Call{Principal: c.Principal, RequestID: c.RequestID}, batch.ID(id), asCSV)
+		}
+	}
+	return []mcpserver.Resource{
+		{URI: reportsURI + "{batch_id}", Name: "report", Title: "A report", Description: "The figures of a report.create batch by store.", Read: read("", false)},
+		{URI: reportsURI + "{batch_id}/csv", Name: "report_csv", Title: "A report as CSV", Description: "The figures of a report.create batch, one line per store, metric and day.", MIMEType: "text/csv", Read: read("/csv", true)},
 	}
 }
+
+const reportsURI = "mappy://reports/"
 
 // auditRefusal records a request that was turned away before a tool was called. Without a principal it belongs to the system tenant.
 func (a *App) auditRefusal(ctx context.Context, r mcpserver.Refusal) error {

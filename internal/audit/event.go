@@ -49,6 +49,7 @@ const (
 	ConnectionRemoved    Kind = "connection_removed"
 	KeysRotated          Kind = "keys_rotated"
 	LocationsSynced      Kind = "locations_synced"
+	ReportBilled         Kind = "report_billed"
 	LoginFailed          Kind = "login_failed"
 	AuditRead            Kind = "audit_read"
 )
@@ -110,6 +111,7 @@ type Details struct {
 	GoogleName        string        `json:"google_name,omitempty"`
 	Note              string        `json:"note,omitempty"`
 	Refusals          int           `json:"refusals,omitempty"`
+	Units             int           `json:"units,omitempty"`
 }
 
 // FailureNote is one failed item in a batch_finished event.

@@ -215,6 +215,8 @@ type Item struct {
 	Origin ItemID
 	// Looks is how often reading the target before a write failed.
 	Looks int
+	// Units is what a report is billed by; 0 for a write.
+	Units int
 	// Already is true when there was nothing left to do.
 	Already bool
 	// Before is the target as it was read just before the first attempt.

@@ -14,6 +14,7 @@ const (
 	KindReview   Kind = "review"
 	KindMedia    Kind = "media"
 	KindLocation Kind = "location"
+	KindReport   Kind = "report"
 )
 
 // Resource is one of Google's things under our own id: a post, a review or a media item.

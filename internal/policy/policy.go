@@ -39,6 +39,11 @@ type Policy struct {
 	// SendDeadlineSeconds is how long accepted work may wait before its items end as EXPIRED_NOT_SENT.
 	SendDeadlineSeconds int `json:"send_deadline_seconds,omitempty" yaml:"send_deadline_seconds"`
 
+	// ReportUnitsPerMonth is how much a tenant's reports may bill in a calendar month; one unit is one store for up to 31 days.
+	// From ReportConfirmUnits on a report needs a confirmation.
+	ReportUnitsPerMonth int `json:"report_units_per_month,omitempty" yaml:"report_units_per_month"`
+	ReportConfirmUnits  int `json:"report_confirm_units,omitempty" yaml:"report_confirm_units"`
+
 	// UndoDays is how long a batch can be undone.
 	UndoDays int `json:"undo_days,omitempty" yaml:"undo_days"`
 
@@ -79,6 +84,8 @@ func Default() Policy {
 		IdempotencySeconds:  24 * 60 * 60,
 		DerivedKeySeconds:   10 * 60,
 		SendDeadlineSeconds: 6 * 60 * 60,
+		ReportUnitsPerMonth: 3000,
+		ReportConfirmUnits:  100,
 		UndoDays:            30,
 		CancelScope:         CancelQueued,
 		UnknownLinks:        LinksConfirm,
@@ -110,6 +117,7 @@ func (p Policy) Validate() error {
 		"user_concurrency": p.UserConcurrency, "read_per_minute": p.ReadPerMinute, "preview_per_minute": p.PreviewPerMinute,
 		"refusals_per_minute": p.RefusalsPerMinute, "idempotency_seconds": p.IdempotencySeconds,
 		"derived_key_seconds": p.DerivedKeySeconds, "send_deadline_seconds": p.SendDeadlineSeconds, "undo_days": p.UndoDays,
+		"report_units_per_month": p.ReportUnitsPerMonth, "report_confirm_units": p.ReportConfirmUnits,
 	} {
 		if v < 1 {
 			return fmt.Errorf("policy: %s is %d, at least 1 is needed", name, v)

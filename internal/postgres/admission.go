@@ -190,6 +190,7 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, clock_timestamp() + $18::interval, nullif($19, ''))`,
 		b.Tenant, b.ID, b.Operation, b.Environment, b.Client, b.User, b.Token, b.RequestID, b.Assurance, b.PolicyVersion, b.Locale,
 		b.OnFailure, b.Canonical, b.InputHash, b.PreviewDigest, b.ConfirmTokenHash, b.Counts.Target, s.SendWithin, b.Origin)
+	queueUnits(w, s)
 	queueItems(w, s)
 	for _, e := range s.Events {
 		db.queueEvent(w, b.Tenant, e)
@@ -206,6 +207,31 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 		}
 	}
 	return nil
+}
+
+// queueUnits refuses what would bill more than the tenant's month allows. Calls that bill go one after another, so that two
+// cannot both take what is left.
+func queueUnits(w *pgx.Batch, s admission.Submission) {
+	units := 0
+	for _, i := range s.Items {
+		units += i.Units
+	}
+	if units == 0 {
+		return
+	}
+	w.Queue(`SELECT pg_advisory_xact_lock(hashtextextended('mappy.units.' || $1, 0))`, s.Batch.Tenant)
+	w.Queue(`SELECT coalesce(sum(units), 0) FROM mappy.item WHERE tenant_id = $1 AND units > 0 AND state NOT IN ('failed', 'cancelled')
+		AND created_at >= date_trunc('month', clock_timestamp() AT TIME ZONE $2) AT TIME ZONE $2`, s.Batch.Tenant, s.Timezone.String()).QueryRow(func(row pgx.Row) error {
+		var used int
+		if err := row.Scan(&used); err != nil {
+			return err
+		}
+		if used+units > s.UnitsPerMonth {
+			return errs.New(errs.RateLimited, errs.Tf("今月のレポート単位 %[1]d のうち %[2]d を使用済みで、あと %[3]d 単位は使えません。", "%[2]d of this month's %[1]d report units are used; %[3]d more do not fit.", s.UnitsPerMonth, used, units)).
+				With(errs.Details{Scope: "report_units_per_month", Limit: s.UnitsPerMonth})
+		}
+		return nil
+	})
 }
 
 // queueItems inserts all items with one statement.
@@ -225,13 +251,14 @@ func queueItems(w *pgx.Batch, s admission.Submission) {
 		Mask       []string         `json:"mask"`
 		Origin     batch.ItemID     `json:"origin,omitempty"`
 		Already    bool             `json:"already"`
+		Units      int              `json:"units"`
 	}
 	rows := make([]row, len(s.Items))
 	payloads, prints := make([][]byte, len(rows)), make([][]byte, len(rows))
 	for i, it := range s.Items {
 		rows[i] = row{
 			it.ID, it.Operation, it.Location, it.Connection, it.Account, it.LocationName, it.Title, it.Kind, it.TargetName, it.TargetID, it.Expected,
-			list(it.Mask), it.Origin, it.Already,
+			list(it.Mask), it.Origin, it.Already, it.Units,
 		}
 		payloads[i], prints[i] = it.Payload, it.Fingerprint
 		if it.Payload == nil {
@@ -239,14 +266,14 @@ func queueItems(w *pgx.Batch, s admission.Submission) {
 		}
 	}
 	w.Queue(`INSERT INTO mappy.item (tenant_id, item_id, batch_id, ordinal, operation, location_id, connection_id, google_account, google_location, title, payload, fingerprint,
-			kind, target_name, target_id, expected_version, mask, origin_item_id, already)
+			kind, target_name, target_id, expected_version, mask, origin_item_id, already, units)
 		SELECT $1, u.id, $2, u.o - 1, u.operation, u.location, u.connection, u.account, u.name, u.title, u.payload, u.print,
-			u.kind, u.target, u.target_id, u.expected, u.mask, u.origin, u.already
+			u.kind, u.target, u.target_id, u.expected, u.mask, u.origin, u.already, u.units
 		FROM ROWS FROM (
 			jsonb_to_recordset($3) AS (id text, operation text, location bigint, connection text, account text, name text, title text,
-				kind text, target text, target_id text, expected text, mask text[], origin text, already boolean),
+				kind text, target text, target_id text, expected text, mask text[], origin text, already boolean, units integer),
 			unnest($4::bytea[]), unnest($5::bytea[])
-		) WITH ORDINALITY AS u (id, operation, location, connection, account, name, title, kind, target, target_id, expected, mask, origin, already, payload, print, o)`,
+		) WITH ORDINALITY AS u (id, operation, location, connection, account, name, title, kind, target, target_id, expected, mask, origin, already, units, payload, print, o)`,
 		s.Batch.Tenant, s.Batch.ID, rows, payloads, prints)
 }
 

@@ -110,7 +110,7 @@ func (db *DB) Items(ctx context.Context, tenant authn.TenantID, id batch.ID, fai
 const itemColumns = `i.item_id, i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.kind, i.state,
 	coalesce(i.target_name, ''), coalesce(i.target_id, ''), coalesce(i.expected_version, ''), i.payload, i.mask, i.fingerprint, coalesce(i.origin_item_id, ''),
 	i.already, i.before, i.state_after, coalesce(i.version, ''), coalesce(i.publication, ''), coalesce(i.resource_name, ''), coalesce(i.resource_id, ''),
-	coalesce(i.error_code, ''), i.error, i.retry_possible, i.executed, i.attempts, i.google_calls, i.created_at, i.finished_at`
+	coalesce(i.error_code, ''), i.error, i.retry_possible, i.executed, i.attempts, i.google_calls, i.units, i.created_at, i.finished_at`
 
 func scanItem(row pgx.CollectableRow) (i batch.Item, err error) { return scanItemAnd(row) }
 
@@ -122,7 +122,7 @@ func scanItemAnd(row pgx.CollectableRow, more ...any) (i batch.Item, err error) 
 		&i.ID, &i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.Kind, &i.State,
 		&i.TargetName, &i.TargetID, &i.Expected, &i.Payload, &i.Mask, &i.Fingerprint, &i.Origin,
 		&i.Already, &before, &after, &i.Version, &i.Publication, &i.ResourceName, &i.ResourceID,
-		&i.ErrorCode, &detail, &i.RetryPossible, &i.Executed, &i.Attempts, &i.GoogleCalls, &i.CreatedAt, &finished,
+		&i.ErrorCode, &detail, &i.RetryPossible, &i.Executed, &i.Attempts, &i.GoogleCalls, &i.Units, &i.CreatedAt, &finished,
 	}, more...)...)
 	if err != nil {
 		return i, err

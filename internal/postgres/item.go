@@ -107,7 +107,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 	)
 	q.Queue(`
 		SELECT i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.state, i.payload, i.fingerprint,
-		       i.attempts, i.google_calls, i.kind, coalesce(i.target_name, ''), coalesce(i.target_id, ''), coalesce(i.expected_version, ''), i.mask, i.already, i.before,
+		       i.attempts, i.google_calls, i.kind, coalesce(i.target_name, ''), coalesce(i.target_id, ''), coalesce(i.expected_version, ''), i.mask, i.already, i.before, i.units,
 		       extract(epoch FROM i.not_before - clock_timestamp()),
 		       b.operation, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
 		       u.grants, l.labels, k.revoked_at IS NULL, c.state = 'dead',
@@ -123,7 +123,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		LEFT JOIN mappy.attempt a ON a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open'
 		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
-			&i.Attempts, &i.GoogleCalls, &i.Kind, &i.TargetName, &i.TargetID, &i.Expected, &i.Mask, &i.Already, (*[]byte)(&i.Before), &before,
+			&i.Attempts, &i.GoogleCalls, &i.Kind, &i.TargetName, &i.TargetID, &i.Expected, &i.Mask, &i.Already, (*[]byte)(&i.Before), &i.Units, &before,
 			&b.Batch.Operation, &b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
 			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier,
 			&attempt, &no, &looks, &startedAt, &examine)
@@ -302,6 +302,11 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 	e.Before, e.After = o.AuditBefore, o.AuditAfter
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
 	db.queueEvent(q, tenant, e)
+	if b.Item.Units > 0 && o.State == batch.ItemSucceeded {
+		billed := itemEvent(b.Item, b.Batch, audit.ReportBilled)
+		billed.Result, billed.Details = "billed", &audit.Details{Units: b.Item.Units}
+		db.queueEvent(q, tenant, billed)
+	}
 	return nil
 }
 
