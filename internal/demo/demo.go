@@ -42,6 +42,7 @@ const (
 	stepFinished
 	stepReplayed
 	stepAudited
+	stepUndone
 	stepWaiting
 )
 

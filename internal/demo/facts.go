@@ -7,6 +7,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
 // targets is how many stores get the post; one of them lacks permission.
@@ -39,6 +40,10 @@ type facts struct {
 	Stores          []storeFacts
 	// Strange counts requests at Google that the simulator does not know.
 	Strange int
+
+	// Undone is the batch that took the first one back; Left counts the posts at Google then.
+	Undone tools.BatchView
+	Left   int
 
 	Events int
 	Audit  audit.Report
@@ -90,6 +95,7 @@ func (f facts) check() error {
 		}
 		expect(s == want, "at Google", fmt.Sprintf("%+v", s))
 	}
+	expect(f.Undone.Status == batch.Done && f.Undone.TargetCount == targets-1 && f.Left == 0, "the undo", fmt.Sprint(f.Undone.Status, f.Undone.TargetCount, f.Left))
 	expect(f.Strange == 0, "requests that Google does not know", f.Strange)
 	expect(f.Audit.Valid && f.Audit.Sealed > 0, "the audit", fmt.Sprintf("%+v", f.Audit))
 	return errors.Join(wrong...)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/tools"
@@ -32,6 +33,13 @@ type (
 	postText struct {
 		Summary string `json:"summary"`
 	}
+	undoCall struct {
+		BatchID        string `json:"batch_id"`
+		DryRun         bool   `json:"dry_run,omitempty"`
+		ConfirmToken   string `json:"confirm_token,omitempty"`
+		IdempotencyKey string `json:"idempotency_key,omitempty"`
+		WaitSeconds    int    `json:"wait_seconds,omitempty"`
+	}
 	statusCall struct {
 		BatchID     string `json:"batch_id"`
 		WaitSeconds int    `json:"wait_seconds"`
@@ -49,7 +57,7 @@ type story struct {
 	call   postCall
 }
 
-// play tells the story from the first look at the stores to the audit.
+// play tells the story from the first look at the stores to the undo.
 func play(ctx context.Context, s *stage, p *printer, reached func(step)) (facts, error) {
 	a, err := dial(ctx, s.serverURL+"/mcp", s.token)
 	if err != nil {
@@ -69,6 +77,7 @@ func play(ctx context.Context, s *stage, p *printer, reached func(step)) (facts,
 		{t.followed, stepFinished},
 		{t.replayed, stepReplayed},
 		{t.audited, stepAudited},
+		{t.undone, stepUndone},
 	} {
 		if err := act.tell(ctx); err != nil {
 			return t.facts, errors.Join(fmt.Errorf("demo: %w", err), a.close())
@@ -296,11 +305,58 @@ func (t *story) audited(ctx context.Context) error {
 	return nil
 }
 
+func (t *story) undone(ctx context.Context) error {
+	t.p.chapter("The campaign was a mistake: it is taken back")
+	args := undoCall{BatchID: string(t.facts.Batch), DryRun: true}
+	if err := t.p.sent("batch.undo", args); err != nil {
+		return err
+	}
+	w, err := data[tools.Write](ctx, t.agent, "batch.undo", args)
+	if err != nil {
+		return err
+	}
+	if w.Preview == nil {
+		return errors.New("batch.undo with dry_run gave no preview")
+	}
+	v := w.Preview
+	t.p.got(green, fmt.Sprintf("%d posts would be deleted; the store that got none is left alone", v.TargetCount), v.Confirmation.Question)
+	args = undoCall{BatchID: args.BatchID, ConfirmToken: v.Confirmation.ConfirmToken, IdempotencyKey: "undo-" + strings.ToLower(rand.Text()[:12])}
+	if err := t.p.sent("batch.undo", args); err != nil {
+		return err
+	}
+	if w, err = data[tools.Write](ctx, t.agent, "batch.undo", args); err != nil {
+		return err
+	}
+	if w.Accepted == nil {
+		return errors.New("batch.undo was neither accepted nor refused")
+	}
+	t.facts.Undone, err = t.finished(ctx, w.Accepted.BatchID)
+	if err != nil {
+		return err
+	}
+	t.facts.Left = len(t.sim.Posts(""))
+	t.p.got(green, fmt.Sprintf("batch %s: %s, %d of %d taken back; the undo is a batch too, audited, and could itself be undone", w.Accepted.BatchID, t.facts.Undone.Status, t.facts.Undone.SuccessCount, t.facts.Undone.TargetCount))
+	t.p.google(t.holdings())
+	return nil
+}
+
+// finished waits for a batch to be final.
+func (t *story) finished(ctx context.Context, id batch.ID) (tools.BatchView, error) {
+	ctx, cancel := context.WithTimeout(ctx, followAtMost)
+	defer cancel()
+	for {
+		v, err := data[tools.BatchView](ctx, t.agent, "batch.status", statusCall{BatchID: string(id), WaitSeconds: 20})
+		if err != nil || v.Status.Final() {
+			return v, err
+		}
+	}
+}
+
 func (t *story) summary() {
 	f := t.facts
 	t.p.line("\n" + t.p.paint(bold, "── Summary"))
 	t.p.say(fmt.Sprintf("  %d stores asked for, %d posts at Google, none of them twice: not after a broken connection, not after a repeated call.", targets, f.posts()))
-	t.p.say("  Nothing was published before a person had agreed, one store's failure stayed its own, and all of it is in a sealed audit.")
+	t.p.say("  Nothing was published before a person had agreed, one store's failure stayed its own, all of it is in a sealed audit, and in the end it was taken back.")
 	t.p.say("\n  Next:")
 	t.p.say("    make run                 leave everything up and connect your own agent (Claude Code, Claude Desktop, VS Code, MCP Inspector)")
 	t.p.say("    docs/safety.md           what is promised about duplicates, and what is not")
