@@ -11,6 +11,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
 // good are the facts of the story as it is told.
@@ -19,6 +20,7 @@ func good() facts {
 		Protocol: "2026-07-28", Previewed: targets, Refusal: errs.ConfirmationRequired, Executed: errs.ExecutedNo,
 		Batch: "01B", Status: batch.Partial, Succeeded: 11, Failed: 1, FailedStore: 2, FailedWith: errs.GBPPermissionDenied,
 		ReplayBatch: "01B", ReplayOutcome: "replayed", Denied: 2, Dropped: 3, Audit: audit.Report{Valid: true, Sealed: 1},
+		Undone: tools.BatchView{Status: batch.Done, TargetCount: targets - 1},
 	}
 	for i := range int64(targets) {
 		f.Stores = append(f.Stores, storeFacts{Location: i + 1, Creates: 1, Posts: 1})
@@ -48,6 +50,9 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"a duplicate for a missing": func(f *facts) { f.Stores[2].Posts, f.Stores[4].Posts = 2, 0 },
 		"sent again":                func(f *facts) { f.Stores[2].Creates = 2 },
 		"not read back":             func(f *facts) { f.Stores[2].Reads = 0 },
+		"undone in part":            func(f *facts) { f.Undone.Status = batch.Partial },
+		"undone twice":              func(f *facts) { f.Undone.TargetCount = 12 },
+		"a post is left":            func(f *facts) { f.Left = 1 },
 		"a strange request":         func(f *facts) { f.Strange = 1 },
 		"a broken chain":            func(f *facts) { f.Audit.Valid = false },
 		"nothing sealed":            func(f *facts) { f.Audit.Sealed = 0 },
