@@ -73,15 +73,13 @@ var absentText = errs.T("Google が応答しない状態が続きました。読
 
 func (r *run) awaitRead(ctx context.Context) time.Duration {
 	read := r.slot
-	read.Edit = false
+	read.Edit, read.Calls = false, 1
 	a, err := r.Slots.Reserve(ctx, read)
 	switch {
 	case err != nil:
 		return redisAway
 	case a.Verdict != slots.Granted:
 		return max(a.Wait, 100*time.Millisecond)
-	case a.Wait > shortWait:
-		return a.Wait
 	}
 	if r.sleep(ctx, a.Wait) != nil {
 		return time.Second

@@ -154,6 +154,9 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	}
 	_, reads := x.(Reader)
 	r.slot = slots.Request{API: x.API(), Tenant: r.tenant, User: p.User, Location: p.Item.LocationName, Member: string(r.item), Edit: !reads}
+	if _, ok := x.(Editor); ok {
+		r.slot.Calls = 2 // it looks before it writes
+	}
 	var t Turn
 	if p.WantsSlot {
 		if wait, err = r.awaitTurn(ctx, p); err != nil || wait > 0 {

@@ -92,8 +92,8 @@ func (w *ItemWorker) Follow(ctx context.Context, tenant authn.TenantID) error {
 
 // roomToRead takes a read from the quota when there is one to be had now.
 func (w *ItemWorker) roomToRead(ctx context.Context, x Executor, tenant authn.TenantID, i batch.Item) bool {
-	a, err := w.Slots.Reserve(ctx, slots.Request{API: x.API(), Tenant: tenant, Location: i.LocationName, Member: string(i.ID)})
-	if err != nil || a.Verdict != slots.Granted || a.Wait > shortWait {
+	a, err := w.Slots.Reserve(ctx, slots.Request{API: x.API(), Tenant: tenant, Location: i.LocationName, Member: string(i.ID), Low: true, Patience: shortWait})
+	if err != nil || a.Verdict != slots.Granted {
 		return false
 	}
 	t := time.NewTimer(a.Wait)

@@ -13,9 +13,6 @@ import (
 // look reads an edit's target just before it is sent, and says how its turn goes on: the target is as it was when the write
 // was accepted, and the write is sent; or there is nothing to send, and why. A positive wait means to come back after it.
 func (r *run) look(ctx context.Context, x Editor, i batch.Item) (t Turn, wait time.Duration, err error) {
-	if wait := r.awaitRead(ctx); wait > 0 {
-		return t, wait, nil
-	}
 	s, err := x.Look(ctx, r.tenant, i)
 	if err != nil {
 		return r.blind(ctx, x, i, err)

@@ -78,6 +78,8 @@ type Request struct {
 	Location gbp.LocationName
 	// Member identifies the holder, the item's id.
 	Member string
+	// Calls is how many calls the slot is for, made one after the other: 0 and 1 are one, 2 is a read and then the write.
+	Calls int
 	// Edit is true for a write; reads spend the project's quota only.
 	Edit bool
 	// Planned is true when the item has waited for its tenant's turn.
@@ -89,6 +91,8 @@ type Request struct {
 	// Late is, for Release, how long after its slot the call was started.
 	Late time.Duration
 }
+
+func (r Request) calls() int { return max(1, r.Calls) }
 
 // Verdict is the answer to a request.
 type Verdict int
@@ -133,6 +137,9 @@ func (s *Slots) Reserve(ctx context.Context, r Request) (Answer, error) {
 	a := Answer{Verdict: Verdict(reply[0]), Wait: time.Duration(reply[1]) * time.Microsecond}
 	if a.Verdict == Granted {
 		a.Wait = max(a.Wait, s.limiter(r.API).Reserve().Delay())
+		for range r.calls() - 1 {
+			s.limiter(r.API).Reserve()
+		}
 	}
 	return a, nil
 }
@@ -206,7 +213,7 @@ func (s *Slots) run(ctx context.Context, mode string, r Request, pause time.Dura
 	reply, err := s.script.Run(ctx, s.rdb, keys, mode, r.Member, flag(r.Edit), flag(r.Planned),
 		s.spacing().Microseconds(), Horizon.Microseconds(), s.limits.EditsPerWindow, s.limits.Window.Milliseconds(),
 		s.limits.UserItems, s.limits.Hold.Milliseconds(), pause.Milliseconds(),
-		flag(r.Low), r.Patience.Microseconds(), s.calls(), max(0, r.Late).Microseconds(), lowBurst, lowShare).Int64Slice()
+		flag(r.Low), r.Patience.Microseconds(), s.calls(), max(0, r.Late).Microseconds(), lowBurst, lowShare, r.calls()).Int64Slice()
 	if err != nil {
 		return nil, redisdb.Unavailable(err, "slots")
 	}

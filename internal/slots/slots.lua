@@ -6,7 +6,7 @@
 --      12 pause of the API's edits
 -- ARGV  1 mode  2 member  3 edit  4 planned  5 spacing  6 horizon  7 edits per window  8 window ms  9 items per user
 --       10 hold ms  11 pause ms  12 low  13 patience of a low read  14 calls per window (0: not counted)  15 late
---       16 low reads in a row  17 low reads: spacings between two
+--       16 low reads in a row  17 low reads: spacings between two  18 calls in one go (a read, then the write)
 -- reply {verdict, wait, spacing}: 1 granted, 2 retry, 3 later, 4 requeue
 -- TTL   every key ends when it no longer matters
 local t = redis.call('TIME')
@@ -14,7 +14,7 @@ local now = t[1] * 1000000 + t[2]
 local mode, member, edit, planned, low = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[12] == '1'
 local spacing, horizon = tonumber(ARGV[5]), tonumber(ARGV[6])
 local edits, window, items, hold = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local calls = tonumber(ARGV[14])
+local calls, n_calls = tonumber(ARGV[14]), tonumber(ARGV[18])
 local function store(key, at)
   redis.call('SET', key, string.format('%.0f', at), 'PX', math.ceil((at - now) / 1000) + 1000)
 end
@@ -74,7 +74,7 @@ if paused > 0 then return {2, paused * 1000, spacing} end
 -- The tenant's turn: an item that has not waited joins its tenant's tail.
 if edit and not planned then
   local turn = number(KEYS[2])
-  store(KEYS[2], turn + spacing)
+  store(KEYS[2], turn + n_calls * spacing)
   if turn - now > spacing then return {3, turn - now, spacing} end
 end
 
@@ -119,11 +119,12 @@ if low then
   if slot - now > tonumber(ARGV[13]) then return {2, slot - now - tonumber(ARGV[13]), spacing} end
 end
 if slot - now > horizon then return {4, slot - now - horizon, spacing} end
-store(KEYS[1], slot + spacing)
+store(KEYS[1], slot + n_calls * spacing)
 if low then store(KEYS[9], reads) end
 local ms, entry = math.ceil((slot - now) / 1000), member .. ':' .. string.format('%.0f', slot)
 if calls > 0 then
   redis.call('ZADD', KEYS[11], math.ceil(slot / 1000), entry)
+  for i = 2, n_calls do redis.call('ZADD', KEYS[11], math.ceil((slot + (i - 1) * spacing) / 1000), entry .. ':' .. i) end
   redis.call('PEXPIRE', KEYS[11], window + ms + 1000)
 end
 if edit then
