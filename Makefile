@@ -41,6 +41,14 @@ test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)
 bench: ## Measure our share of a call, an item and Google's quota, as ratios
 	$(LOCAL) -durable -- go test -count=1 -run '^$$' -bench . -benchtime 1x -timeout 30m ./internal/bench
 
+.PHONY: soak
+soak: ## 100,000 items through one process: what grows (some ten minutes)
+	$(LOCAL) -- go test -count=1 -run '^$$' -bench Soak -benchtime 1x -timeout 60m ./internal/bench -soak 100000
+
+.PHONY: bench-quota
+bench-quota: ## Fairness and quota share at Google's real pace (four minutes)
+	$(LOCAL) -- go test -count=1 -run '^$$' -bench Tenants -benchtime 1x -timeout 30m ./internal/bench -scale 1
+
 .PHONY: prove
 prove: ## Kill the processes at every step boundary and count effects; writes docs/proof.md
 	$(LOCAL) -- go test -count=1 -parallel 8 -timeout 60m -run TestProve ./internal/proof -prove

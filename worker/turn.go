@@ -42,10 +42,8 @@ func (r *run) awaitTurn(ctx context.Context, p Peek) (time.Duration, error) {
 		}
 		switch a.Verdict {
 		case slots.Granted:
-			r.holds = true
-			err := r.sleep(ctx, a.Wait)
-			r.due = r.Now()
-			return 0, err
+			r.holds, r.due = true, r.Now().Add(a.Wait)
+			return 0, r.sleep(ctx, a.Wait)
 		case slots.Later:
 			r.slot.Planned = true
 			a.Wait -= slots.Lead

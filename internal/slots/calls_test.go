@@ -26,7 +26,7 @@ func TestReadAndWriteAreBookedTogether(t *testing.T) {
 	}
 	single := edit("b", "v", "3", "3")
 	single.Planned = true
-	if a := b.reserve(single); a.Verdict != slots.Requeue || a.Wait < 500*time.Millisecond { // both calls of both stand before it
+	if a := b.reserve(single); a.Verdict != slots.Requeue || a.Wait < 400*time.Millisecond { // both calls of both stand before it
 		t.Errorf("%+v", a)
 	}
 }

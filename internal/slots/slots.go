@@ -44,7 +44,7 @@ type Limits struct {
 	Hold time.Duration
 }
 
-// Horizon is how far ahead a slot is reserved; Lead is how long before its turn an item is woken, so that the queue's
+// Horizon is how far ahead a slot is reserved, half as far by an item that has waited for its turn; Lead is how long before its turn an item is woken, so that the queue's
 // polling does not leave slots unused.
 const (
 	Horizon = 3 * time.Second

@@ -118,7 +118,9 @@ if low then
   if ahead > 0 and booked > 0 then return {2, math.min(ahead, booked), spacing} end
   if slot - now > tonumber(ARGV[13]) then return {2, slot - now - tonumber(ARGV[13]), spacing} end
 end
-if slot - now > horizon then return {4, slot - now - horizon, spacing} end
+-- Who has a backlog books half as far ahead, so that a single item of another tenant comes soon.
+local ahead = planned and horizon / 2 or horizon
+if slot - now > ahead then return {4, slot - now - ahead, spacing} end
 store(KEYS[1], slot + n_calls * spacing)
 if low then store(KEYS[9], reads) end
 local ms, entry = math.ceil((slot - now) / 1000), member .. ':' .. string.format('%.0f', slot)
