@@ -141,6 +141,9 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 			}
 			return seen, err
 		},
+		gbp.KindReview: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
+			return newestReviews(ctx, g, ref, parent)
+		},
 	}
 }
 
@@ -148,6 +151,7 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 func executors(g *gbpapi.Client) []worker.Executor {
 	return []worker.Executor{
 		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
+		worker.ReviewReply{Google: g}, worker.ReviewDeleteReply{Google: g},
 	}
 }
 
