@@ -224,6 +224,9 @@ func itemView(i batch.Item, l errs.Locale) ItemView {
 		ItemID: string(i.ID), LocationID: i.Location, Target: Target{Kind: i.Kind, ID: id, Title: i.Title}, Operation: i.Operation, State: i.State, Version: i.Version, Already: i.Already,
 		StateAfter: string(i.After), Publication: i.Publication, ErrorCode: i.ErrorCode, Message: i.Error.In(l), RetryPossible: i.RetryPossible, Executed: i.Executed,
 	}
+	if i.Kind == gbp.KindReview && i.After != nil { // the rest is a stranger's words
+		v.StateAfter = string(gbp.ReplyOf(i.After))
+	}
 	if i.Error != nil {
 		v.Google = i.Error.Google
 	}

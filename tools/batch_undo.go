@@ -92,6 +92,9 @@ func inverses() map[string]func(t admission.Target, now time.Time, l errs.Locale
 		"post.create": undoPostCreate,
 		"post.update": undoPostUpdate,
 		"post.delete": undoPostDelete,
+
+		"review.reply":        undoReply,
+		"review.delete_reply": undoReply,
 	}
 }
 

@@ -67,6 +67,7 @@ func NewSet(d Deps) (*Set, error) {
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
 		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
+		reviewList, reviewGet, reviewReply, reviewDeleteReply,
 		batchStatus, batchList, batchCancel, batchRetry, batchUndo, limitsGet,
 	} {
 		t, err := build(s)
