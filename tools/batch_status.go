@@ -207,6 +207,9 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	for _, iv := range views[:n] {
 		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
 			v.Failures = append(v.Failures, iv)
+			if v.Undo != nil && iv.Executed == errs.ExecutedYes {
+				v.Undo.Possible = s.Now().Before(b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays))
+			}
 		}
 		if which == "all" {
 			v.Items = append(v.Items, iv)
