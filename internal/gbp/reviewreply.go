@@ -39,7 +39,7 @@ func ReplyOf(review json.RawMessage) json.RawMessage {
 	var w struct {
 		Reply json.RawMessage `json:"reviewReply"`
 	}
-	if json.Unmarshal(review, &w) != nil || len(w.Reply) == 0 {
+	if json.Unmarshal(review, &w) != nil || len(w.Reply) == 0 || string(w.Reply) == "null" {
 		return json.RawMessage(`{}`)
 	}
 	return w.Reply
