@@ -64,13 +64,13 @@ type ItemView struct {
 	Executed      errs.Executed     `json:"executed" jsonschema:"no, yes or unknown: whether Google has the effect"`
 }
 
-// Target names what an item is about.
 // Undo says whether a batch can still be taken back.
 type Undo struct {
 	Possible bool   `json:"possible" jsonschema:"whether anything can be taken back"`
 	Until    string `json:"until" jsonschema:"RFC 3339 end of the undo window"`
 }
 
+// Target names what an item is about.
 type Target struct {
 	Kind  gbp.Kind `json:"kind" jsonschema:"post, review, media or location"`
 	ID    string   `json:"id,omitempty" jsonschema:"our id, once there is one"`

@@ -19,7 +19,6 @@ const NewestReviews = 200
 const (
 	listedText  = 500
 	wholeText   = 5000
-	reviewer    = 60
 	reviewBytes = 13_000 // of a page: the fences of the text come on top
 )
 
@@ -88,7 +87,7 @@ func reviewList(s *Set) (Tool, error) {
 		since := sinceOf(q.Since)
 		p, err := readStores(ctx, s, call, q.byStoreQuery, gbp.KindReview, reviewBytes, func(r gbp.Resource) (Review, bool) {
 			v, updated, err := reviewOf(r, listedText)
-			return v, err == nil && !updated.Before(since) && (len(q.Rating) == 0 || slices.Contains(q.Rating, v.Rating)) && !(q.Unanswered && v.Reply != nil)
+			return v, err == nil && !updated.Before(since) && (len(q.Rating) == 0 || slices.Contains(q.Rating, v.Rating)) && (!q.Unanswered || v.Reply == nil)
 		})
 		if err != nil {
 			return Result{}, err
@@ -116,7 +115,7 @@ func reviewOf(r gbp.Resource, limit int) (Review, time.Time, error) {
 		return Review{}, time.Time{}, err
 	}
 	v := Review{
-		ReviewID: r.ID, LocationID: r.Location, Version: g.Version(), Rating: g.StarRating, Reviewer: plainLine(g.Reviewer, reviewer),
+		ReviewID: r.ID, LocationID: r.Location, Version: g.Version(), Rating: g.StarRating, Reviewer: plainLine(g.Reviewer),
 		CreatedAt: stamp(g.CreateTime), UpdatedAt: stamp(g.UpdateTime),
 	}
 	if g.Anonymous {
@@ -124,7 +123,7 @@ func reviewOf(r gbp.Resource, limit int) (Review, time.Time, error) {
 	}
 	v.Text, v.TextCut = plain(g.Comment, limit)
 	if p := g.Reply; p != nil {
-		v.Reply = &Reply{State: plainLine(p.State, reviewer), PolicyViolation: plainLine(p.PolicyViolation, reviewer)}
+		v.Reply = &Reply{State: plainLine(p.State), PolicyViolation: plainLine(p.PolicyViolation)}
 		v.Reply.Comment, v.Reply.CommentCut = plain(p.Comment, limit)
 		if !p.UpdateTime.IsZero() {
 			v.Reply.UpdatedAt = stamp(p.UpdateTime)

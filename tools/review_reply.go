@@ -84,7 +84,7 @@ func existingReply(p *gbp.RemoteReply) errs.Text {
 	if state == "" {
 		state = "-"
 	}
-	return errs.Tf("このクチコミには返信があります (%[1]s、Google の状態 %[2]s)。", "This review has been answered (%[1]s, Google's state %[2]s).", stamp(p.UpdateTime), plainLine(state, reviewer))
+	return errs.Tf("このクチコミには返信があります (%[1]s、Google の状態 %[2]s)。", "This review has been answered (%[1]s, Google's state %[2]s).", stamp(p.UpdateTime), plainLine(state))
 }
 
 // plannedReply writes a reply to a review as we last read it. Where one stands there that says something else, a person has to agree.

@@ -30,9 +30,12 @@ func plain(s string, limit int) (out string, cut bool) {
 	return b.String(), false
 }
 
+// nameLength bounds names, in characters.
+const nameLength = 60
+
 // plainLine is plain for a name: one line.
-func plainLine(s string, limit int) string {
-	out, _ := plain(strings.Join(strings.Fields(s), " "), limit)
+func plainLine(s string) string {
+	out, _ := plain(strings.Join(strings.Fields(s), " "), nameLength)
 	return out
 }
 

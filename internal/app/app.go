@@ -150,8 +150,11 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 // executors are the effects that workers can carry out.
 func executors(g *gbpapi.Client) []worker.Executor {
 	return []worker.Executor{
-		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
-		worker.ReviewReply{Google: g}, worker.ReviewDeleteReply{Google: g},
+		worker.PostCreate{Google: g},
+		worker.PostUpdate{Google: g},
+		worker.PostDelete{Google: g},
+		worker.ReviewReply{Google: g},
+		worker.ReviewDeleteReply{Google: g},
 	}
 }
 
