@@ -13,7 +13,7 @@ import (
 
 func reviewReplyDescription(environment string) string {
 	return "Answers one review in the store's name, on its public Google Business Profile (environment: " + environment + "). " +
-		"A review has one reply, and a new one takes the place of the old for good: where there is one already the call is refused, unless replace_existing is true, and then a person has to agree. " +
+		"A review has one reply, and a new one takes the place of the old: where there is one already the call is refused, unless replace_existing is true, and then a person has to agree. " +
 		"Every call without dry_run writes; it is accepted as a batch and carried out in the background: follow it with batch.status. Google reviews the reply: it becomes visible within minutes to days (publication pending_review), or is rejected. " +
 		"batch.undo deletes the reply or brings the one before back. With expected_version from review.list or review.get, and always when something changed between acceptance and sending, a changed review is left alone with VERSION_CONFLICT. " +
 		"Writing what stands there already, or calling twice with one idempotency_key, is success without a second effect. " +
@@ -61,7 +61,7 @@ func (c reviewReplyChange) Plan(t admission.Target, now time.Time, l errs.Locale
 	}
 	p := plannedReply(t, old, r.Comment)
 	p.Links, p.Phones = r.Links, r.Phones
-	if same := old.Says(r.Comment) && old.Reply.State != gbp.ReplyRejected; same {
+	if old.Says(r.Comment) && old.Reply.State != gbp.ReplyRejected { // nothing is replaced
 		p.Confirm, p.Already = "", fresh(t, now)
 		return admission.Draft{Items: []admission.Planned{p}, Warnings: warnings}
 	}
