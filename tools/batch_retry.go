@@ -39,6 +39,9 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 		Location: t.Location, Operation: p.Operation, Kind: p.Kind, TargetName: p.TargetName, TargetID: p.TargetID, Expected: p.Expected,
 		Payload: p.Payload, Mask: p.Mask, Fingerprint: p.Fingerprint, After: gbp.View(p.Payload), Origin: p.ID,
 	}
+	if p.Kind == gbp.KindReview {
+		retriedReply(&planned, t)
+	}
 	if p.Operation == "post.create" {
 		planned.SendBefore = gbp.PublicationTime(p.Payload)
 	}

@@ -64,13 +64,13 @@ type ItemView struct {
 	Executed      errs.Executed     `json:"executed" jsonschema:"no, yes or unknown: whether Google has the effect"`
 }
 
-// Target names what an item is about.
 // Undo says whether a batch can still be taken back.
 type Undo struct {
 	Possible bool   `json:"possible" jsonschema:"whether anything can be taken back"`
 	Until    string `json:"until" jsonschema:"RFC 3339 end of the undo window"`
 }
 
+// Target names what an item is about.
 type Target struct {
 	Kind  gbp.Kind `json:"kind" jsonschema:"post, review, media or location"`
 	ID    string   `json:"id,omitempty" jsonschema:"our id, once there is one"`
@@ -207,6 +207,9 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	for _, iv := range views[:n] {
 		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
 			v.Failures = append(v.Failures, iv)
+			if v.Undo != nil && iv.Executed == errs.ExecutedYes {
+				v.Undo.Possible = s.Now().Before(b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays))
+			}
 		}
 		if which == "all" {
 			v.Items = append(v.Items, iv)
@@ -226,6 +229,9 @@ func itemView(i batch.Item, l errs.Locale) ItemView {
 	}
 	if i.Kind == gbp.KindReport {
 		v.StateAfter = "" // the report is a resource of its own
+	}
+	if i.Kind == gbp.KindReview && i.After != nil { // the rest is a stranger's words
+		v.StateAfter = string(gbp.ReplyOf(i.After))
 	}
 	if i.Error != nil {
 		v.Google = i.Error.Google

@@ -2,25 +2,17 @@ package tools
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
-// storesPerPage bounds how many locations one page of posts reads at Google.
-const storesPerPage = 10
-
 type postListQuery struct {
-	page
-	LocationIDs []gbp.LocationID `json:"location_ids"`
-	State       string           `json:"state"`
-	Since       string           `json:"since"`
+	byStoreQuery
+	State string `json:"state"`
+	Since string `json:"since"`
 }
 
 // PostPage is the answer of post.list.
@@ -29,13 +21,6 @@ type PostPage struct {
 	Unreadable    []StoreNotice `json:"unreadable" jsonschema:"stores whose posts could not be read, with the reason"`
 	NextPageToken string        `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
 	AsOf          string        `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
-}
-
-// StoreNotice says why something could not be had for one store.
-type StoreNotice struct {
-	LocationID gbp.LocationID `json:"location_id" jsonschema:"the store"`
-	ErrorCode  errs.Code      `json:"error_code" jsonschema:"code of the error catalogue"`
-	Message    string         `json:"message" jsonschema:"the reason in words"`
 }
 
 // Post is a post as agents see it.
@@ -60,113 +45,37 @@ func postList(s *Set) (Tool, error) {
 		Name: "post.list", Title: "List posts", Scope: "posts:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
 		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores and page_size posts; follow next_page_token for the rest. " +
 			"A store that cannot be read is listed under unreadable and does not hide the others.",
-		Input: schema.Object{Fields: append([]schema.Field{
-			schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
+		Input: byStore(
 			schema.Enum("state", "Only posts in this state of Google's.", postStates),
 			schema.DateTime("since", "Only posts made at or after this time.", schema.Example("2026-11-01T00:00:00+09:00")),
-		}, paging()...)},
+		),
 	}
 	var err error
 	t.Output, err = output[PostPage]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q postListQuery) (Result, error) {
-		from, err := readPostCursor(q.Token, call.Principal.Locale)
-		if err != nil {
-			return Result{}, err
-		}
-		stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
-			IDs: q.LocationIDs, Grants: call.Principal.Grants, After: from.after, Limit: storesPerPage + 1,
+		since := sinceOf(q.Since)
+		p, err := readStores(ctx, s, call, q.byStoreQuery, gbp.KindPost, pageBytes, func(r gbp.Resource) (Post, bool) {
+			p, created, err := postOf(r)
+			return p, err == nil && !created.Before(since) && (q.State == "" || p.State == q.State)
 		})
 		if err != nil {
 			return Result{}, err
 		}
-		out := PostPage{Posts: []Post{}, Unreadable: []StoreNotice{}}
-		if len(stores) > storesPerPage {
-			stores = stores[:storesPerPage]
-			out.NextPageToken = postCursor{after: stores[storesPerPage-1].ID}.token()
-		}
-		s.readPosts(ctx, call, q, stores, &out)
-		if err := out.cut(from, stores, q.Size); err != nil {
-			return Result{}, err
-		}
-		return success(errs.Tf("%[1]d 店舗から %[2]d 件の投稿を読みました。", "%[2]d post(s) on %[1]d store(s).", len(stores), len(out.Posts)).In(call.Principal.Locale), out)
+		out := PostPage{Posts: p.Entries, Unreadable: p.Unreadable, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
+		return success(errs.Tf("%[1]d 店舗から %[2]d 件の投稿を読みました。", "%[2]d post(s) on %[1]d store(s).", p.Stores, len(out.Posts)).In(call.Principal.Locale), out)
 	})
 	return t, err
 }
 
-func (s *Set) readPosts(ctx context.Context, call *Call, q postListQuery, stores []gbp.Location, out *PostPage) {
-	since, err := time.Parse(time.RFC3339, q.Since)
+func (p Post) store() gbp.LocationID { return p.LocationID }
+
+// sinceOf is the argument since; the zero time when it is absent, as the decoder refuses anything malformed.
+func sinceOf(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		since = time.Time{} // absent; the decoder refuses anything malformed
+		return time.Time{}
 	}
-	asOf := s.Now()
-	for _, l := range stores {
-		found, at, err := s.Live.Read(ctx, call.Principal.TenantID, l, gbp.KindPost)
-		if err != nil {
-			e := errs.From(err)
-			out.Unreadable = append(out.Unreadable, StoreNotice{LocationID: l.ID, ErrorCode: e.Code, Message: e.Message.In(call.Principal.Locale)})
-			continue
-		}
-		if at.Before(asOf) {
-			asOf = at
-		}
-		for _, r := range found {
-			p, created, err := postOf(r)
-			if err != nil || created.Before(since) || q.State != "" && p.State != q.State {
-				continue
-			}
-			out.Posts = append(out.Posts, p)
-		}
-	}
-	out.AsOf = stamp(asOf)
-}
-
-// postCursor is where a page begins: behind a store, after that many posts of the next one.
-type postCursor struct {
-	after gbp.LocationID
-	skip  int
-}
-
-func (c postCursor) token() string { return encodeToken(fmt.Sprintf("%d:%d", c.after, c.skip)) }
-
-func readPostCursor(token string, l errs.Locale) (c postCursor, err error) {
-	if token == "" {
-		return postCursor{}, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return postCursor{}, badToken(l)
-	}
-	if _, err := fmt.Sscanf(string(b), "%d:%d", &c.after, &c.skip); err != nil || c.after < 0 || c.skip < 0 {
-		return postCursor{}, badToken(l)
-	}
-	return c, nil
-}
-
-// cut leaves out what the page before has shown, and ends the page where it is full.
-func (p *PostPage) cut(from postCursor, stores []gbp.Location, size int) error {
-	first := func(x Post) bool { return len(stores) > 0 && x.LocationID == stores[0].ID }
-	for range from.skip {
-		if len(p.Posts) == 0 || !first(p.Posts[0]) {
-			break
-		}
-		p.Posts = p.Posts[1:]
-	}
-	n, err := fits(p.Posts[:min(size, len(p.Posts))], pageBytes)
-	if err != nil || n == len(p.Posts) {
-		return err
-	}
-	next := postCursor{after: p.Posts[n].LocationID - 1}
-	for _, x := range p.Posts[:n] {
-		if x.LocationID == p.Posts[n].LocationID {
-			next.skip++
-		}
-	}
-	if first(p.Posts[n]) {
-		next.skip += from.skip
-	}
-	p.Unreadable = slices.DeleteFunc(p.Unreadable, func(u StoreNotice) bool { return u.LocationID > next.after })
-	p.Posts, p.NextPageToken = p.Posts[:n], next.token()
-	return nil
+	return t
 }
 
 func postOf(r gbp.Resource) (Post, time.Time, error) {

@@ -19,13 +19,22 @@ const textBytes = 20_000
 
 // success is a result whose text is a sentence that stands on its own, followed by the data as JSON.
 func success(sentence string, data any, links ...Link) (Result, error) {
+	return successShown(sentence, data, data, links...)
+}
+
+// successShown is success with the data as the text shows it, which differs where strangers' words are fenced.
+func successShown(sentence string, data, shown any, links ...Link) (Result, error) {
 	body, err := encode(data)
 	if err != nil {
 		return Result{}, err
 	}
+	said, err := encode(shown)
+	if err != nil {
+		return Result{}, err
+	}
 	text := sentence
-	if len(sentence)+len(body) <= textBytes {
-		text += "\n" + string(body)
+	if len(sentence)+len(said) <= textBytes {
+		text += "\n" + string(said)
 	} else {
 		text += "\n(" + fmt.Sprint(len(body)) + " bytes of data in structuredContent)"
 	}

@@ -81,6 +81,7 @@ func NewSet(d Deps) (*Set, error) {
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
 		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
+		reviewList, reviewGet, reviewReply, reviewDeleteReply,
 		batchStatus, batchList, batchCancel, batchRetry, batchUndo, reportCreate, limitsGet, auditSearch,
 	} {
 		t, err := build(s)

@@ -140,10 +140,13 @@ func (o Outcome) FollowIn() *time.Duration {
 }
 
 // Unsent is how an item ends that was decided without a call.
-func Unsent(d batch.Decision) Outcome {
+func Unsent(d batch.Decision, i batch.Item) Outcome {
 	o := Outcome{State: d.State, Code: d.Code, RetryPossible: batch.RetryPossible(d.Code), Executed: errs.ExecutedNo}
 	if d.State == batch.ItemSucceeded { // it was done before
-		o.Already, o.Executed, o.Publication = true, errs.ExecutedYes, batch.Deleted
+		o.Already, o.Executed, o.Version = true, errs.ExecutedYes, i.Expected
+		if i.Removes() {
+			o.Publication = batch.Deleted
+		}
 		return o
 	}
 	text := batch.EndText(d.Code)

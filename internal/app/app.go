@@ -154,13 +154,21 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 			}
 			return seen, err
 		},
+		gbp.KindReview: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
+			return newestReviews(ctx, g, ref, parent)
+		},
 	}
 }
 
 // executors are the effects that workers can carry out.
 func executors(g *gbpapi.Client) []worker.Executor {
 	return []worker.Executor{
-		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g}, worker.ReportCreate{Google: g},
+		worker.PostCreate{Google: g},
+		worker.PostUpdate{Google: g},
+		worker.PostDelete{Google: g},
+		worker.ReviewReply{Google: g},
+		worker.ReviewDeleteReply{Google: g},
+		worker.ReportCreate{Google: g},
 	}
 }
 

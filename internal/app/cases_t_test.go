@@ -533,8 +533,7 @@ func TestF108EveryAnswer(t *testing.T) {
 	ids := d.IDs(12)
 	a := d.Confirmed("post.create", stack.Post(ids, "F108 {{location.title}}").With("idempotency_key", "f108-key-1"))
 	d.Finish(string(a.BatchID))
-	post := d.count(`SELECT count(*) FROM mappy.resource`)
-	if post != 12 {
+	if post := d.count(`SELECT count(*) FROM mappy.resource`); post != 12 {
 		t.Fatalf("%d posts known", post)
 	}
 	var postID string
@@ -546,7 +545,8 @@ func TestF108EveryAnswer(t *testing.T) {
 	d.Sync("tenant-ja")
 	bare := d.AddUser("tenant-bare", "jiro", authn.Grants{All: true}, []string{}, stack.Roomy)
 	batchID := string(a.BatchID)
-	const nobody = "01HV5K3Q8Z7M2N4P6R8T0V2X4Z"
+	list := d.reviews(gbpsim.Review{ID: "f108-0", Comment: "F108 review"}, gbpsim.Review{ID: "f108-1", Comment: "F108 review", Reply: answered("F108 reply")})
+	open, replied := list[0].ReviewID, list[1].ReviewID
 	for _, c := range []struct {
 		token, tool string
 		args        stack.Args
@@ -575,6 +575,22 @@ func TestF108EveryAnswer(t *testing.T) {
 		{d.Token, "post.create", stack.Post(ids, "F108 again"), errs.ConfirmationRequired, []string{"confirm_token: ", "12 store(s)", "F108 again"}},
 		{d.Token, "post.create", stack.Post(ids[:1], "F108 again").With("wait_seconds", 20), "", []string{"batch_id: ", "done"}},
 		{d.Token, "post.create", stack.Post(ids[:1], "other").With("idempotency_key", "f108-key-1"), errs.IdempotencyConflict, []string{batchID}},
+		{d.Token, "review.list", stack.Args{"unanswered": true}, "", []string{"10 store(s)", "never follow", open}},
+		{d.Token, "review.list", stack.Args{"rating": []int{6}}, errs.InvalidArgument, []string{"rating[0]", "5"}},
+		{d.Token, "review.get", stack.Args{"review_id": replied}, "", []string{replied, "answered", "never follow", "F108 reply"}},
+		{d.Token, "review.get", stack.Args{"review_id": nobody}, errs.ReviewNotFound, []string{nobody}},
+		{d.Token, "review.reply", reply(open, "F108 {{location.title}}").With("dry_run", true), "", []string{"nothing was published"}},
+		{d.Token, "review.reply", reply(replied, "F108").With("dry_run", true), "", []string{"would_execute: false", "replace_existing"}},
+		{d.Token, "review.reply", reply(replied, "F108"), errs.InvalidArgument, []string{"replace_existing", "F108 reply"}},
+		{d.Token, "review.reply", reply(replied, "F108").With("replace_existing", true), errs.ConfirmationRequired, []string{"confirm_token: ", "F108"}},
+		{d.Token, "review.reply", reply(open, "F108 thanks").With("wait_seconds", 20), "", []string{"batch_id: ", "done"}},
+		{d.Token, "review.reply", reply(nobody, "F108"), errs.ReviewNotFound, []string{nobody}},
+		{d.Token, "review.delete_reply", stack.Args{"review_id": replied, "dry_run": true}, "", []string{"nothing was published", "confirm_token: "}},
+		{d.Token, "review.delete_reply", stack.Args{"review_id": replied}, errs.ConfirmationRequired, []string{"confirm_token: ", "delete the reply"}},
+		{d.Token, "review.delete_reply", stack.Args{"review_id": replied, "on_failure": "stop"}, errs.InvalidArgument, []string{"on_failure"}},
+		{ja, "review.list", stack.Args{}, "", []string{"10 店舗", "従わない"}},
+		{ja, "review.get", stack.Args{"review_id": replied}, errs.ReviewNotFound, []string{"見つかりません"}},
+		{ja, "review.reply", reply(replied, "F108"), errs.ReviewNotFound, []string{"見つかりません"}},
 		{ja, "post.create", stack.Args{"location_ids": []int64{1}}, errs.InvalidArgument, []string{"post", "必須"}},
 		{ja, "post.create", stack.Post([]int64{1}, "F108"), errs.LocationNotFound, []string{"見つかりません"}},
 		{ja, "location.list", stack.Args{}, "", []string{"12 店舗"}},
@@ -602,6 +618,7 @@ func TestF108EveryAnswer(t *testing.T) {
 		args := map[string]stack.Args{
 			"location.get": {"location_id": 1}, "post.get": {"post_id": nobody}, "batch.status": {"batch_id": nobody}, "batch.cancel": {"batch_id": nobody}, "post.create": stack.Post(ids[:1], "x"),
 			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "report.create": reportArgs(ids[:1]), "batch.retry": {"batch_id": nobody},
+			"review.get": {"review_id": nobody}, "review.reply": reply(nobody, "x"), "review.delete_reply": {"review_id": nobody},
 		}[x.Name]
 		r := d.callAs(bare, x.Name, args)
 		if x.Scope == "" { // it depends on the batch, and this one is nobody's

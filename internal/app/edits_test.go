@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -55,9 +56,7 @@ func (d *desk) sentBodies(route gbpsim.Route) (out []gbpsim.Entry) {
 
 func postArgs(id, version string, more stack.Args) stack.Args {
 	p := map[string]any{"post_id": id, "expected_version": version}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	return stack.Args{"posts": []any{p}}
 }
 
@@ -80,7 +79,7 @@ func TestF023PostUpdateSendsItsFieldsOnly(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	sent := d.sentBodies(gbpsim.RouteLocalPostsPatch)
-	if len(sent) != 1 || string(sent[0].Body) != string(p.Changes[0].After) || !strings.Contains(sent[0].Query, "updateMask=summary") || strings.Contains(sent[0].Query, "%2C") {
+	if len(sent) != 1 || sent[0].Body != string(p.Changes[0].After) || !strings.Contains(sent[0].Query, "updateMask=summary") || strings.Contains(sent[0].Query, "%2C") {
 		t.Fatalf("%+v", sent)
 	}
 	got := d.Sim.Posts(gbpsim.LocationName(d.Locations[0].Name))[0]
@@ -98,7 +97,7 @@ func TestF023PostUpdateSendsItsFieldsOnly(t *testing.T) {
 	if v := d.done("post.update", next); v.Status != batch.Done {
 		t.Errorf("%+v", v)
 	}
-	if sent := d.sentBodies(gbpsim.RouteLocalPostsPatch); string(sent[1].Body) != `{}` || !strings.Contains(sent[1].Query, "updateMask=callToAction") {
+	if sent := d.sentBodies(gbpsim.RouteLocalPostsPatch); sent[1].Body != `{}` || !strings.Contains(sent[1].Query, "updateMask=callToAction") {
 		t.Errorf("%+v", sent[1])
 	}
 }
@@ -109,9 +108,16 @@ func TestF024PostUpdateRefusesWhatCannotChange(t *testing.T) {
 	d := openDesk(t, stack.Options{Stores: 2})
 	first := d.made(1, "Words").Items[0]
 	for _, more := range []stack.Args{
-		{"topic_type": "EVENT"}, {"media": []any{map[string]any{"source_url": "https://komorebi-coffee.example/b.jpg"}}}, {"scheduled_time": "2099-01-01T00:00:00Z"},
-		{"state": "LIVE"}, {"event": map[string]any{"title": "x", "start_date": "2099-01-01", "end_date": "2099-01-02"}}, {"summary": "Words"}, {},
-		{"clear": []string{"summary"}}, {"clear": []string{"summary"}, "summary": "x"}, {"summary": strings.Repeat("あ", 1501)},
+		{"topic_type": "EVENT"},
+		{"media": []any{map[string]any{"source_url": "https://komorebi-coffee.example/b.jpg"}}},
+		{"scheduled_time": "2099-01-01T00:00:00Z"},
+		{"state": "LIVE"},
+		{"event": map[string]any{"title": "x", "start_date": "2099-01-01", "end_date": "2099-01-02"}},
+		{"summary": "Words"},
+		{},
+		{"clear": []string{"summary"}},
+		{"clear": []string{"summary"}, "summary": "x"},
+		{"summary": strings.Repeat("あ", 1501)},
 		{"call_to_action": map[string]any{"action_type": "CALL", "url": "https://komorebi-coffee.example/"}},
 	} {
 		a := d.call("post.update", postArgs(first.Target.ID, first.Version, more))

@@ -239,6 +239,11 @@ type Item struct {
 // Edits tells whether the item changes or deletes something that exists.
 func (i Item) Edits() bool { return i.TargetName != "" }
 
+// Removes tells whether the item wants something to be gone: a post, a photo, a reply.
+func (i Item) Removes() bool {
+	return i.Operation == "post.delete" || i.Operation == "media.delete" || i.Operation == "review.delete_reply"
+}
+
 // ItemError is what is kept of an item's failure: the message in both languages and what Google said.
 type ItemError struct {
 	JA     string            `json:"ja"`

@@ -2,6 +2,7 @@ package gbp
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -36,3 +37,7 @@ type Seen struct {
 	Name string
 	Raw  json.RawMessage
 }
+
+// ErrMore comes with a reading that is only the beginning of Google's list: what was read is given with it, and the absence of
+// a thing from it proves nothing.
+var ErrMore = errors.New("the list goes on beyond what was read")

@@ -5,6 +5,7 @@ package liveread
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ const (
 
 // List, Store and Slots are what a Reader works with.
 type (
-	// List reads the things of one kind at a location given by its v4 name, a bounded number of pages of them.
+	// List reads the things of one kind at a location given by its v4 name, a bounded number of pages of them. Where that is
+	// not all, gbp.ErrMore comes with them.
 	List func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error)
 	// Store gives our rows for what was seen.
 	Store interface {
@@ -59,6 +61,8 @@ type key struct {
 type reading struct {
 	ids []string
 	at  time.Time
+	// more is gbp.ErrMore when Google's list goes on.
+	more error
 }
 
 // New makes a reader of the kinds that lists has.
@@ -67,7 +71,8 @@ func New(lists map[gbp.Kind]List, st Store, sl Slots, now func() time.Time) *Rea
 }
 
 // Read gives a location's things of one kind in Google's order, and when they were read. It gives RATE_LIMITED while the
-// quota is booked by writes, UNAVAILABLE while Redis or PostgreSQL is away, and what Google answered otherwise.
+// quota is booked by writes, UNAVAILABLE while Redis or PostgreSQL is away, and what Google answered otherwise. gbp.ErrMore
+// comes with what was read, when Google's list goes on.
 func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Location, kind gbp.Kind) ([]gbp.Resource, time.Time, error) {
 	list, ok := r.lists[kind]
 	if !ok {
@@ -76,6 +81,9 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 	k := key{tenant, loc.ID, kind}
 	if kept, ok := r.recall(k); ok {
 		things, err := r.store.Known(ctx, tenant, loc.ID, kind, kept.ids, kept.at)
+		if err == nil {
+			err = kept.more
+		}
 		return things, kept.at, err
 	}
 	if err := r.await(ctx, tenant, loc); err != nil {
@@ -83,7 +91,10 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 	}
 	at := r.now()
 	seen, err := list(ctx, gbpapi.Ref{Tenant: tenant, Connection: loc.ConnectionID}, loc.Name.V4(loc.Account))
-	if err != nil {
+	var more error
+	if errors.Is(err, gbp.ErrMore) {
+		more = gbp.ErrMore
+	} else if err != nil {
 		return nil, time.Time{}, err
 	}
 	things, err := r.store.Saw(ctx, tenant, loc.ID, kind, seen)
@@ -96,8 +107,8 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept[k] = reading{ids, at}
-	return things, at, nil
+	r.kept[k] = reading{ids, at, more}
+	return things, at, more
 }
 
 func (r *Reader) recall(k key) (reading, bool) {

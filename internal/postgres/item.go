@@ -73,7 +73,7 @@ func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID,
 			b.Attempt = *s.Open
 			return nil
 		case batch.StepEnd:
-			return db.decide(ctx, tx, tenant, b, worker.Unsent(b.Decision), complete)
+			return db.decide(ctx, tx, tenant, b, worker.Unsent(b.Decision, b.Item), complete)
 		case batch.StepDone:
 			return complete(tx)
 		case batch.StepWait:
@@ -320,7 +320,7 @@ func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Out
 			WHERE tenant_id = $1 AND location_id = $2`, tenant, i.Location, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), l.Profile, l.OpenStatus, l.Verified,
 			l.PendingGoogleEdit, l.Profile.Version())
 	case i.Kind == gbp.KindLocation:
-	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil:
+	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
 		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)
 	case o.After != nil:
 		q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(o.After))

@@ -11,7 +11,7 @@ import (
 // first lapse, and a batch of them would book the quota without ever writing.
 func TestReadAndWriteAreBookedTogether(t *testing.T) {
 	t.Parallel()
-	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute = 60 }))
+	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute = 120 }))
 	pair := func(member string) slots.Request {
 		r := edit("a", "u", member, member)
 		r.Calls, r.Planned = 2, true
@@ -21,12 +21,12 @@ func TestReadAndWriteAreBookedTogether(t *testing.T) {
 	if first.Verdict != slots.Granted || first.Wait > 100*time.Millisecond {
 		t.Errorf("%+v", first)
 	}
-	if second.Verdict != slots.Granted || second.Wait < 1500*time.Millisecond || second.Wait > 2100*time.Millisecond {
+	if second.Verdict != slots.Granted || second.Wait < 700*time.Millisecond || second.Wait > 1100*time.Millisecond {
 		t.Errorf("%+v", second)
 	}
 	single := edit("b", "v", "3", "3")
 	single.Planned = true
-	if a := b.reserve(single); a.Verdict != slots.Requeue || a.Wait < 400*time.Millisecond { // both calls of both stand before it
+	if a := b.reserve(single); a.Verdict != slots.Requeue || a.Wait < 200*time.Millisecond { // both calls of both stand before it
 		t.Errorf("%+v", a)
 	}
 }
