@@ -92,6 +92,8 @@ func inverses() map[string]func(t admission.Target, now time.Time, l errs.Locale
 		"post.create": undoPostCreate,
 		"post.update": undoPostUpdate,
 		"post.delete": undoPostDelete,
+
+		"location.update": undoLocationUpdate,
 	}
 }
 
