@@ -19,6 +19,7 @@ type locationGetQuery struct {
 type LocationDetail struct {
 	LocationEntry
 	Fields            profile.View  `json:"fields" jsonschema:"every field that location.update can change, in its words; absent ones are empty"`
+	SpecialOmitted    int           `json:"special_hours_omitted,omitempty" jsonschema:"how many entries of special hours, the earliest ones, are left out for length"`
 	AttributesAt      string        `json:"attributes_as_of,omitempty" jsonschema:"RFC 3339 time at which the attributes were read; absent while they are not known"`
 	AttributesNote    string        `json:"attributes_note,omitempty" jsonschema:"why the attributes are old or missing"`
 	LanguageCode      string        `json:"language_code,omitempty" jsonschema:"language of the profile (BCP 47); cannot be changed"`
@@ -75,6 +76,9 @@ func (s *Set) detail(ctx context.Context, call *Call, l gbp.Location) LocationDe
 	d.Fields = profile.ReadView(profile.OfLocation(l))
 	if len(d.Fields.SpecialHours) > specialMost {
 		d.Fields.SpecialHours = ranges(d.Fields.SpecialHours)
+	}
+	if n := len(d.Fields.SpecialHours) - shownMost; n > 0 { // the oldest are of least use
+		d.Fields.SpecialHours, d.SpecialOmitted = d.Fields.SpecialHours[n:], n
 	}
 	if v := profile.GoogleUpdateOf(l.GoogleVersion); v != nil {
 		d.UnderReview, d.GoogleShows = reviewed(*v)

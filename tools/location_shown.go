@@ -17,25 +17,55 @@ import (
 const (
 	sentMost    = 6_000
 	specialMost = 40
+	// shownMost is the most entries that are shown at all.
+	shownMost = 120
 )
 
-// shownChanges are changes as a preview shows them.
-func shownChanges(changed []profile.FieldChange) []profile.FieldChange {
-	out := slices.Clone(changed)
+// shownChanges are changes as a preview shows them, and how many entries it leaves out. Of special hours that stay too long only
+// the entries that differ are shown.
+func shownChanges(changed []profile.FieldChange) (out []profile.FieldChange, omitted int) {
+	out = slices.Clone(changed)
 	for i, c := range out {
-		if c.Field == profile.Special {
-			out[i].Before, out[i].After = rangesIn(c.Before), rangesIn(c.After)
+		if c.Field != profile.Special {
+			continue
 		}
+		before, after := specialIn(c.Before), specialIn(c.After)
+		if max(len(before), len(after)) <= specialMost {
+			continue
+		}
+		before, after = ranges(before), ranges(after)
+		if max(len(before), len(after)) > shownMost {
+			before, after = ranges(without(specialIn(c.Before), specialIn(c.After))), ranges(without(specialIn(c.After), specialIn(c.Before)))
+			omitted += max(0, len(before)-shownMost) + max(0, len(after)-shownMost)
+			before, after = before[:min(len(before), shownMost)], after[:min(len(after), shownMost)]
+		}
+		out[i].Before, out[i].After = wordOf(before), wordOf(after)
 	}
-	return out
+	return out, omitted
 }
 
-func rangesIn(word json.RawMessage) json.RawMessage {
+func specialIn(word json.RawMessage) []profile.SpecialHours {
 	var list []profile.SpecialHours
-	if json.Unmarshal(word, &list) != nil || len(list) <= specialMost {
-		return word
+	if json.Unmarshal(word, &list) != nil {
+		return nil // words of this program always can
 	}
-	return json.RawMessage(gbp.ViewOf(ranges(list)))
+	return list
+}
+
+func wordOf(list []profile.SpecialHours) json.RawMessage {
+	if list == nil {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(gbp.ViewOf(list))
+}
+
+// without are the entries of a list that another one has not.
+func without(list, other []profile.SpecialHours) []profile.SpecialHours {
+	known := make(map[profile.SpecialHours]bool, len(other))
+	for _, h := range other {
+		known[h] = true
+	}
+	return slices.DeleteFunc(list, func(h profile.SpecialHours) bool { return known[h] })
 }
 
 // ranges puts days in a row with one and the same entry together.

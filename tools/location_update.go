@@ -99,7 +99,10 @@ func plannedStore(t admission.Target, current profile.Snapshot, p profile.Patch,
 		if len(d.Items) == 0 {
 			x.Links, x.Phones = p.Links, p.Phones
 		}
-		shown := shownChanges(changed)
+		shown, omitted := shownChanges(changed)
+		if omitted > 0 {
+			d.Warnings = append(d.Warnings, gbp.Warning{LocationID: t.Location.ID, Code: "CHANGES_NOT_SHOWN", Message: errs.Tf("変更が多いため、特別営業時間の %d 件はここに表示していません。", "There is too much to show: %d entries of special hours are left out here.", omitted).In(l)})
+		}
 		x.Before, x.After, x.Sent = profile.Words(shown, false), profile.Words(shown, true), gbp.View(body)
 		if len(body) > sentMost {
 			x.Sent = nil

@@ -575,6 +575,12 @@ func TestF108EveryAnswer(t *testing.T) {
 		{d.Token, "post.create", stack.Post(ids, "F108 again"), errs.ConfirmationRequired, []string{"confirm_token: ", "12 store(s)", "F108 again"}},
 		{d.Token, "post.create", stack.Post(ids[:1], "F108 again").With("wait_seconds", 20), "", []string{"batch_id: ", "done"}},
 		{d.Token, "post.create", stack.Post(ids[:1], "other").With("idempotency_key", "f108-key-1"), errs.IdempotencyConflict, []string{batchID}},
+		{d.Token, "location.update", d.changeAll(1, labelled("F108")).With("dry_run", true), "", []string{"nothing was published"}},
+		{d.Token, "location.update", d.changeAll(1, stack.Args{"title": "F108"}), errs.ConfirmationRequired, []string{"confirm_token: ", "title", "F108"}},
+		{d.Token, "location.update", d.changeAll(1, labelled("F108")).With("wait_seconds", 20), "", []string{"batch_id: ", "done"}},
+		{d.Token, "location.update", d.changeAll(1, stack.Args{"hours": 1}), errs.InvalidArgument, []string{"regular_hours"}},
+		{d.Token, "location.update", one(map[string]any{"location_id": ids[0], "expected_version": "old", "changes": labelled("x")}), errs.VersionConflict, []string{"location"}},
+		{ja, "location.update", one(map[string]any{"location_id": 1, "expected_version": "v", "changes": labelled("x")}), errs.LocationNotFound, []string{"見つかりません"}},
 		{ja, "post.create", stack.Args{"location_ids": []int64{1}}, errs.InvalidArgument, []string{"post", "必須"}},
 		{ja, "post.create", stack.Post([]int64{1}, "F108"), errs.LocationNotFound, []string{"見つかりません"}},
 		{ja, "location.list", stack.Args{}, "", []string{"12 店舗"}},
@@ -602,6 +608,7 @@ func TestF108EveryAnswer(t *testing.T) {
 		args := map[string]stack.Args{
 			"location.get": {"location_id": 1}, "post.get": {"post_id": nobody}, "batch.status": {"batch_id": nobody}, "batch.cancel": {"batch_id": nobody}, "post.create": stack.Post(ids[:1], "x"),
 			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "batch.retry": {"batch_id": nobody},
+			"location.update": one(map[string]any{"location_id": ids[0], "expected_version": "v", "changes": labelled("x")}),
 		}[x.Name]
 		r := d.callAs(bare, x.Name, args)
 		if x.Scope == "" { // it depends on the batch, and this one is nobody's

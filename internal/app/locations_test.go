@@ -391,3 +391,54 @@ func TestLocationUndo(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// F110: hours of a whole year, and a hundred stores, stay within what clients take; what is left out is said.
+func TestF110LocationAnswers(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 40})
+	next := time.Date(time.Now().In(time.UTC).Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	whole := stack.Args{"special_hours": []any{map[string]any{"from": next.Format(time.DateOnly), "to": next.AddDate(0, 11, 30).Format(time.DateOnly), "open": "10:00", "close": "15:00"}}}
+	var other []any
+	for i := range 360 {
+		other = append(other, map[string]any{"date": next.AddDate(0, 0, i).Format(time.DateOnly), "open": fmt.Sprintf("%02d:%02d", 8+i%3, i%60), "close": "20:00"})
+	}
+	for name, changes := range map[string]stack.Args{"one range": whole, "every day another": {"special_hours": other}} {
+		p := d.previewOf("location.update", one(d.change(0, changes))).Preview
+		if !p.WouldExecute || len(p.Changes) != 1 || !hasWarning(p.ValidationWarnings, "BODY_NOT_SHOWN") || hasWarning(p.ValidationWarnings, "CHANGES_NOT_SHOWN") != (name != "one range") {
+			t.Errorf("%s: %+v", name, p.ValidationWarnings)
+		}
+		if name == "one range" && string(p.Changes[0].After) != `{"special_hours":[{"from":"`+next.Format(time.DateOnly)+`","to":"`+next.AddDate(0, 11, 30).Format(time.DateOnly)+`","open":"10:00","close":"15:00"}]}` {
+			t.Errorf("%s", p.Changes[0].After)
+		}
+	}
+	v := d.done("location.update", one(d.change(0, stack.Args{"special_hours": other})))
+	if v.Status != batch.Done || strings.Count(d.google(0, "specialHours"), "startDate") != 360 {
+		t.Errorf("%+v", v)
+	}
+	if s := d.store(0); len(s.Fields.SpecialHours)+s.SpecialOmitted != 360 || s.SpecialOmitted == 0 {
+		t.Errorf("%d shown, %d left out", len(s.Fields.SpecialHours), s.SpecialOmitted)
+	}
+	// A closed day in the middle of a year is one line among many.
+	seen := map[int64]int{}
+	page := d.changeAll(40, stack.Args{"regular_hours": []any{hours("monday", "10:00", "16:00")}, "labels": []string{"夜営業"}}).With("dry_run", true)
+	for pages := 0; ; pages++ {
+		p := stack.Into[tools.Write](t, d.call("location.update", page)).Preview
+		for _, g := range p.Changes {
+			for _, id := range g.LocationIDs {
+				seen[id]++
+			}
+		}
+		if p.NextPageToken == "" {
+			break
+		}
+		if pages > 50 {
+			t.Fatal("the pages do not end")
+		}
+		page = page.With("page_token", p.NextPageToken)
+	}
+	for _, id := range d.IDs(40) {
+		if seen[id] != 1 {
+			t.Errorf("store %d is on %d pages", id, seen[id])
+		}
+	}
+}
