@@ -35,6 +35,9 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 	case p.Operation == "post.create" && gbp.PublicationPassed(p.Payload, now):
 		return leftAlone(t, errs.T("予約された公開日時を過ぎています。", "Its scheduled time has passed."), l)
 	}
+	if p.Operation == "location.update" {
+		return retryLocationUpdate(t, now, l)
+	}
 	planned := admission.Planned{
 		Location: t.Location, Operation: p.Operation, Kind: p.Kind, TargetName: p.TargetName, TargetID: p.TargetID, Expected: p.Expected,
 		Payload: p.Payload, Mask: p.Mask, Fingerprint: p.Fingerprint, After: gbp.View(p.Payload), Origin: p.ID,

@@ -55,7 +55,7 @@ type ItemView struct {
 	Already       bool              `json:"already,omitempty" jsonschema:"true when it was like this before and nothing was sent"`
 	State         batch.ItemState   `json:"state" jsonschema:"queued, processing, succeeded, failed, cancelled or unknown"`
 	Version       string            `json:"version,omitempty" jsonschema:"version of the result, for expected_version of a follow-up write"`
-	StateAfter    string            `json:"state_after,omitempty" jsonschema:"Google's answer, as JSON in a string"`
+	StateAfter    string            `json:"state_after,omitempty" jsonschema:"Google's answer, as JSON in a string; absent when it is long"`
 	Publication   batch.Publication `json:"publication,omitempty" jsonschema:"accepted, scheduled, live, pending_review, rejected or deleted"`
 	ErrorCode     errs.Code         `json:"error_code,omitempty" jsonschema:"why it failed"`
 	Message       string            `json:"message,omitempty" jsonschema:"the reason in words"`
@@ -218,6 +218,9 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	return v, nil
 }
 
+// stateMost is the longest state of an item that is shown, in bytes.
+const stateMost = 8_000
+
 func itemView(i batch.Item, l errs.Locale) ItemView {
 	id := i.TargetID
 	if id == "" {
@@ -235,6 +238,9 @@ func itemView(i batch.Item, l errs.Locale) ItemView {
 	}
 	if i.Error != nil {
 		v.Google = i.Error.Google
+	}
+	if len(v.StateAfter) > stateMost { // hours of a year, for example; the tool of its kind reads it
+		v.StateAfter = ""
 	}
 	return v
 }

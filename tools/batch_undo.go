@@ -95,6 +95,7 @@ func inverses() map[string]func(t admission.Target, now time.Time, l errs.Locale
 
 		"review.reply":        undoReply,
 		"review.delete_reply": undoReply,
+		"location.update":     undoLocationUpdate,
 	}
 }
 

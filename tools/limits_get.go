@@ -2,9 +2,11 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/profile"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
@@ -18,6 +20,7 @@ type LimitsView struct {
 	AllStores    bool              `json:"all_stores" jsonschema:"whether all stores of the tenant are granted"`
 	Labels       []string          `json:"granted_labels" jsonschema:"labels whose stores are granted"`
 	LocationIDs  []int64           `json:"granted_location_ids" jsonschema:"stores granted one by one"`
+	Fields       []string          `json:"location_fields" jsonschema:"fields of store data that you may change with location.update"`
 	ExpiresAt    string            `json:"token_expires_at,omitempty" jsonschema:"RFC 3339; absent for a token without an end"`
 	AsOf         string            `json:"as_of" jsonschema:"RFC 3339 time of this reading"`
 }
@@ -45,6 +48,7 @@ func limitsGet(s *Set) (Tool, error) {
 			Environment: s.Environment, Limits: []ratelimit.State{}, Capabilities: []Capability{}, AllStores: p.Grants.All,
 			Labels: append([]string{}, p.Grants.Labels...), LocationIDs: append([]int64{}, p.Grants.LocationIDs...), AsOf: stamp(s.Now()),
 		}
+		v.Fields = slices.DeleteFunc(profile.Fields(), func(f string) bool { return !p.Grants.MayEdit(f) })
 		buckets := append(ratelimit.WriteBuckets(p, s.Now()), append(ratelimit.ReadBuckets(p), ratelimit.PreviewBuckets(p)...)...)
 		states, err := s.Limiter.Peek(ctx, buckets)
 		switch errs.CodeOf(err) {

@@ -2,10 +2,12 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/profile"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -16,27 +18,31 @@ type locationGetQuery struct {
 // LocationDetail is the answer of location.get.
 type LocationDetail struct {
 	LocationEntry
-	LanguageCode      string   `json:"language_code,omitempty" jsonschema:"language of the profile (BCP 47)"`
-	PrimaryPhone      string   `json:"primary_phone,omitempty" jsonschema:"main phone number"`
-	AdditionalPhones  []string `json:"additional_phones" jsonschema:"further phone numbers"`
-	WebsiteURL        string   `json:"website_url,omitempty" jsonschema:"website"`
-	Description       string   `json:"description,omitempty" jsonschema:"description of the business"`
-	RegularHours      string   `json:"regular_hours,omitempty" jsonschema:"regular opening hours, Google's JSON as a string"`
-	SpecialHours      string   `json:"special_hours,omitempty" jsonschema:"special opening hours, Google's JSON as a string"`
-	MoreHours         string   `json:"more_hours,omitempty" jsonschema:"hours of single services, Google's JSON as a string"`
-	Categories        string   `json:"categories,omitempty" jsonschema:"categories, Google's JSON as a string"`
-	OpenInfo          string   `json:"open_info,omitempty" jsonschema:"open status and opening date, Google's JSON as a string"`
-	Timezone          string   `json:"timezone" jsonschema:"IANA time zone in which the store's dates and times are read"`
-	GoogleLocation    string   `json:"google_location" jsonschema:"Google's own name of the location"`
-	MapsURI           string   `json:"maps_uri,omitempty" jsonschema:"page of the store on Google Maps"`
-	PendingGoogleEdit bool     `json:"pending_google_edit" jsonschema:"whether Google is still reviewing an edit"`
-	SyncedAt          string   `json:"synced_at" jsonschema:"RFC 3339 time of the last sync with Google"`
+	Fields            profile.View  `json:"fields" jsonschema:"every field that location.update can change, in its words; absent ones are empty"`
+	SpecialOmitted    int           `json:"special_hours_omitted,omitempty" jsonschema:"how many entries of special hours, the earliest ones, are left out for length"`
+	AttributesAt      string        `json:"attributes_as_of,omitempty" jsonschema:"RFC 3339 time at which the attributes were read; absent while they are not known"`
+	AttributesNote    string        `json:"attributes_note,omitempty" jsonschema:"why the attributes are old or missing"`
+	LanguageCode      string        `json:"language_code,omitempty" jsonschema:"language of the profile (BCP 47); cannot be changed"`
+	Timezone          string        `json:"timezone" jsonschema:"IANA time zone in which the store's dates and times are read"`
+	GoogleLocation    string        `json:"google_location" jsonschema:"Google's own name of the location"`
+	MapsURI           string        `json:"maps_uri,omitempty" jsonschema:"page of the store on Google Maps"`
+	PendingGoogleEdit bool          `json:"pending_google_edit" jsonschema:"whether Google is still reviewing an edit, or shows a version of its own"`
+	UnderReview       []string      `json:"under_review,omitempty" jsonschema:"fields with an edit that Google is still reviewing"`
+	GoogleShows       []GoogleShows `json:"google_shows,omitempty" jsonschema:"fields that the public sees differently, because Google has a version of its own"`
+	SyncedAt          string        `json:"synced_at" jsonschema:"RFC 3339 time of the last reading of the store from Google"`
+}
+
+// GoogleShows is a field that Google shows in a version of its own.
+type GoogleShows struct {
+	Field string `json:"field" jsonschema:"name of the field"`
+	Value string `json:"value" jsonschema:"what the public sees, in the words of fields, as JSON in a string"`
 }
 
 func locationGet(s *Set) (Tool, error) {
 	t := Tool{
 		Name: "location.get", Title: "Read one store", Scope: "locations:read", ReadOnly: true, Idempotent: true,
-		Description: "Reads one store with all its editable fields, its version and whether Google is reviewing an edit, from Mappy's own copy (synced_at says how old it is). Changes nothing.",
+		Description: "Reads one store with all fields that location.update can change, its version for expected_version, and what Google is reviewing or shows differently, from Mappy's own copy (synced_at says how old it is). " +
+			"Only the attributes are read from Google, at most once a minute (attributes_as_of). Changes nothing.",
 		Input: schema.Object{Fields: []schema.Field{
 			schema.LocationID("location_id", "Id of the store, from location.list.", schema.Required(), schema.Example("8802")),
 		}},
@@ -48,15 +54,48 @@ func locationGet(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		p := l.Profile
-		return success(errs.Tf("%[1]s (%[2]s) の情報です。", "%[1]s (%[2]s).", p.Title, p.StoreCode).In(call.Principal.Locale), LocationDetail{
-			LocationEntry: s.entry(call.Principal, l), LanguageCode: p.LanguageCode, PrimaryPhone: p.PrimaryPhone, AdditionalPhones: append([]string{}, p.AdditionalPhones...),
-			WebsiteURL: p.WebsiteURL, Description: p.Description, RegularHours: string(p.RegularHours), SpecialHours: string(p.SpecialHours), MoreHours: string(p.MoreHours),
-			Categories: string(p.Categories), OpenInfo: string(p.OpenInfo), Timezone: l.Timezone, GoogleLocation: string(l.Name), MapsURI: l.MapsURI,
-			PendingGoogleEdit: l.PendingGoogleEdit, SyncedAt: stamp(l.SyncedAt),
-		})
+		return success(errs.Tf("%[1]s (%[2]s) の情報です。", "%[1]s (%[2]s).", l.Profile.Title, l.Profile.StoreCode).In(call.Principal.Locale), s.detail(ctx, call, l))
 	})
 	return t, err
+}
+
+func (s *Set) detail(ctx context.Context, call *Call, l gbp.Location) LocationDetail {
+	d := LocationDetail{
+		LocationEntry: s.entry(call.Principal, l), LanguageCode: l.Profile.LanguageCode, Timezone: l.Timezone, GoogleLocation: string(l.Name), MapsURI: l.MapsURI,
+		PendingGoogleEdit: l.PendingGoogleEdit, SyncedAt: stamp(l.SyncedAt),
+	}
+	list, at, err := s.Attributes.Read(ctx, call.Principal.TenantID, l)
+	if err != nil { // the store is shown with what is known
+		s.Log.WarnContext(ctx, "attributes not read", "request_id", call.RequestID, "tenant", call.Principal.TenantID, "error", err)
+		d.AttributesNote = errs.T("属性は今 Google から読み取れません。", "The attributes cannot be read from Google at the moment.").In(call.Principal.Locale)
+		list, at = l.Attributes, l.AttributesAt
+	}
+	if l.Attributes = list; len(list) > 0 {
+		d.AttributesAt = stamp(at)
+	}
+	d.Fields = profile.ReadView(profile.OfLocation(l))
+	if len(d.Fields.SpecialHours) > specialMost {
+		d.Fields.SpecialHours = ranges(d.Fields.SpecialHours)
+	}
+	if n := len(d.Fields.SpecialHours) - shownMost; n > 0 { // the oldest are of least use
+		d.Fields.SpecialHours, d.SpecialOmitted = d.Fields.SpecialHours[n:], n
+	}
+	if v := profile.GoogleUpdateOf(l.GoogleVersion); v != nil {
+		d.UnderReview, d.GoogleShows = reviewed(*v)
+	}
+	return d
+}
+
+// reviewed are the fields that Google reviews, and those that it shows differently.
+func reviewed(v profile.GoogleUpdate) (pending []string, shows []GoogleShows) {
+	pending = slices.DeleteFunc(profile.Fields(), func(f string) bool { return !profile.Covers(v.Pending, f) })
+	for _, f := range profile.Fields() {
+		if !profile.Covers(v.Diff, f) {
+			continue
+		}
+		shows = append(shows, GoogleShows{f, string(profile.Shown(v.Live, []string{f}, func(s string) string { return s }))})
+	}
+	return pending, shows
 }
 
 // location finds one granted location; an absent and a foreign one give the same answer.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,7 +38,7 @@ type LocationEntry struct {
 	Status        string         `json:"status" jsonschema:"Google's open status, such as OPEN"`
 	Version       string         `json:"version" jsonschema:"digest of the editable fields, for expected_version"`
 	Writable      bool           `json:"writable" jsonschema:"whether a write can take effect now"`
-	NotWritableBy string         `json:"not_writable_reason,omitempty" jsonschema:"why not"`
+	NotWritableBy string         `json:"not_writable_reason,omitempty" jsonschema:"why not: read_only_server, kill_switch, google_reconnect_required, location_not_verified or missing_scope"`
 }
 
 func locationList(s *Set) (Tool, error) {
@@ -90,11 +91,22 @@ func (s *Set) entry(p *authn.Principal, l gbp.Location) LocationEntry {
 		e.NotWritableBy = "read_only_server"
 	case len(p.Kill) > 0 && killsAll(p):
 		e.NotWritableBy = "kill_switch"
+	case l.Disconnected:
+		e.NotWritableBy = "google_reconnect_required"
 	case !l.Verified:
 		e.NotWritableBy = "location_not_verified"
+	case !mayWrite(p):
+		e.NotWritableBy = "missing_scope"
 	}
 	e.Writable = e.NotWritableBy == ""
 	return e
+}
+
+// mayWrite tells whether the token can write anything to a store at all.
+func mayWrite(p *authn.Principal) bool {
+	return slices.ContainsFunc(p.Scopes, func(s string) bool {
+		return s == "locations:write" || s == "posts:write" || s == "posts:delete" || s == "reviews:write" || s == "reviews:delete" || s == "media:write" || s == "media:delete"
+	})
 }
 
 func killsAll(p *authn.Principal) bool {

@@ -28,6 +28,10 @@ type Deps struct {
 		// Read gives a location's posts, reviews or media at Google, or what was read within the last minute.
 		Read(ctx context.Context, tenant authn.TenantID, loc gbp.Location, kind gbp.Kind) (things []gbp.Resource, asOf time.Time, err error)
 	}
+	// Attributes gives a store's attributes as the list of Google's resource, and when they were read.
+	Attributes interface {
+		Read(ctx context.Context, tenant authn.TenantID, loc gbp.Location) (json.RawMessage, time.Time, error)
+	}
 	Limiter admission.Limiter
 	// Hints wake a wait when its batch has changed; PollEvery is how often it looks by itself, 0 is one second.
 	Hints     Hints
@@ -80,7 +84,7 @@ func NewSet(d Deps) (*Set, error) {
 	s := &Set{Deps: d, byName: map[string]*Tool{}}
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
-		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
+		locationList, locationGet, locationUpdate, postList, postGet, postCreate, postUpdate, postDelete,
 		reviewList, reviewGet, reviewReply, reviewDeleteReply,
 		batchStatus, batchList, batchCancel, batchRetry, batchUndo, reportCreate, limitsGet, auditSearch,
 	} {

@@ -201,7 +201,11 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 	}
 	r.Fault("worker.before_send")
 	r.slot.Late = r.Now().Sub(r.due)
-	effect, err := x.Send(ctx, r.tenant, b.Item)
+	item := b.Item
+	if r.sight.Before != nil { // as it was read in this turn; the first one's is what an undo goes back to
+		item.Before = r.sight.Before
+	}
+	effect, err := x.Send(ctx, r.tenant, item)
 	r.Fault("worker.sent")
 	if err == nil {
 		o := effect.outcome(batch.AttemptSucceeded)

@@ -63,15 +63,16 @@ type Effect struct {
 	Rejection  string
 	After      json.RawMessage
 	AuditAfter json.RawMessage
-	// Mirror is a store's data after an edit of it.
-	Mirror *gbp.Location
+	// Mirror is a store's data after an edit of it, Attributes the list of its attributes.
+	Mirror     *gbp.Location
+	Attributes json.RawMessage
 }
 
 // outcome is the successful or rejected end of an item whose effect exists.
 func (e Effect) outcome(s batch.AttemptState) Outcome {
 	o := Outcome{
 		Attempt: s, State: batch.ItemSucceeded, Executed: errs.ExecutedYes, Publication: e.Publication, Version: e.Version,
-		After: e.After, AuditAfter: e.AuditAfter, ResourceName: e.Name, Mirror: e.Mirror, GoogleCalls: 1,
+		After: e.After, AuditAfter: e.AuditAfter, ResourceName: e.Name, Mirror: e.Mirror, Attributes: e.Attributes, GoogleCalls: 1,
 	}
 	if e.Publication == batch.Rejected {
 		o.State, o.Code = batch.ItemFailed, errs.GBPContentRejected

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,7 +64,8 @@ func deleted(i batch.Item) Outcome {
 // conflict ends an edit whose target is no longer what it was when the write was accepted.
 func conflict(s Sight) Outcome {
 	return Outcome{
-		State: batch.ItemFailed, Code: errs.VersionConflict, Executed: errs.ExecutedNo, GoogleCalls: 1, Version: s.Version, Note: "changed since acceptance",
+		State: batch.ItemFailed, Code: errs.VersionConflict, Executed: errs.ExecutedNo, GoogleCalls: 1, Version: cmp.Or(s.Effect.Version, s.Version), Note: "changed since acceptance",
+		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, // what was read, so that reading it again shows what has changed
 		AuditBefore: s.AuditBefore, Error: &batch.ItemError{
 			JA: "受付の後に Google 側で対象が変わったため、上書きしていません。読み直して、変更を人に見せてから送り直してください。",
 			EN: "The target changed at Google after this was accepted, so nothing was overwritten. Read it again, show the change to the person, and send anew.",

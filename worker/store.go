@@ -116,8 +116,9 @@ type Outcome struct {
 	AuditAfter  json.RawMessage
 	// ResourceName is Google's name of what was made, changed or deleted.
 	ResourceName string
-	// Mirror is the store's data after an edit of it; nil for other kinds.
-	Mirror *gbp.Location
+	// Mirror is the store's data after an edit of it, Attributes the list of its attributes; nil for other kinds.
+	Mirror     *gbp.Location
+	Attributes json.RawMessage
 	// Already is true when there was nothing left to do.
 	Already bool
 	// Looks is how often looking again found nothing, in a follow-up of an unknown item.

@@ -140,6 +140,8 @@ type Deps struct {
 	Tokens  Tokens
 	Limiter Limiter
 	Slots   Slots
+	// Validator asks Google about a preview; nil asks never.
+	Validator Validator
 	// Now is the clock for waits and for what is relative to today; deadlines are the database's.
 	Now func() time.Time
 	// NewID makes ULIDs for batches and items, Nonce unique words for calls.

@@ -115,6 +115,12 @@ type Planned struct {
 	SendBefore time.Time
 	// Links and Phones are what the write would put before the public.
 	Links, Phones []string
+	// Fields are the fields of store data that change, for the user's field rights; nil for other kinds.
+	Fields []string
+	// Bound is what a confirm token is bound to, by the word that names it in a refusal; nil is Expected.
+	Bound map[string]string
+	// Line says the change in one line for the question to a person; "" says nothing.
+	Line string
 	// Confirm is why a person has to agree whatever the number of targets; "" for no reason of its own.
 	Confirm string
 	// Already is true when there is nothing left to do: the item succeeds without a call.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
@@ -71,6 +72,9 @@ func bound(c *Call) map[int64]map[string]string {
 			out[id] = map[string]string{"title": digest([]byte(r.Location.Profile.Title))}
 		}
 		of := ""
+		for name, version := range r.Bound {
+			out[id][name] = version
+		}
 		if r.TargetID != "" {
 			of = " of " + r.TargetID
 			out[id]["version"+of] = r.Expected
@@ -149,7 +153,25 @@ func changedTargets(then, now map[int64]map[string]string) []errs.ChangedTarget 
 // question is what the person is asked, in the tenant's language, written from current data.
 func (a *Admission) question(c *Call) string {
 	ask := c.Operation.Ask(len(c.plan), names(c), audit.Head(c.change.Headline()))
-	return ask.In(c.Principal.Locale) + "\n" + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
+	return ask.In(c.Principal.Locale) + "\n" + planLines(c) + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
+}
+
+// planLines are the changes in one line each, as far as they have one; the preview has them all.
+func planLines(c *Call) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range c.plan {
+		switch {
+		case r.Line == "":
+		case n == shownNames:
+			b.WriteString("- …\n")
+			return b.String()
+		default:
+			n++
+			b.WriteString("- " + r.Line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // shownNames is how many stores a question names before it only counts.

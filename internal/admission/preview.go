@@ -23,6 +23,9 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 	if !c.safety.DryRun {
 		return nil
 	}
+	a.askGoogle(ctx, c)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Deadline) // asking Google had a time of its own
+	defer cancel()
 	if err := a.spendPreview(ctx, c); err != nil && errs.CodeOf(err) != errs.Unavailable {
 		return err
 	}

@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -31,7 +33,32 @@ func effects(c *Call) error {
 			return Killed(k)
 		}
 	}
-	return nil
+	return fieldRights(c)
+}
+
+// fieldRights asks whether the user may change the fields of store data that the plan changes.
+func fieldRights(c *Call) error {
+	var denied []errs.Violation
+	var named []string
+	for _, r := range c.plan {
+		for _, f := range r.Fields {
+			if c.Principal.Grants.MayEdit(f) || slices.Contains(named, f) {
+				continue
+			}
+			named = append(named, f)
+			denied = append(denied, errs.Violation{
+				Path: strings.TrimPrefix(r.At+"."+f, "."), Rule: "field_not_granted", LocationID: int64(r.Location.ID),
+				Message: errs.Tf("この利用者には %s を変更する権限がありません。", "This user may not change %s.", f).In(c.Principal.Locale),
+			})
+		}
+	}
+	if denied == nil {
+		return nil
+	}
+	e := errs.New(errs.InsufficientScope, errs.Tf("この利用者に権限のない項目 (%s) が含まれています。何も実行されていません。", "The change includes fields that this user may not change (%s); nothing was executed.", strings.Join(named, ", "))).
+		With(errs.Details{Violations: denied, LiftedBy: "an administrator of the tenant"})
+	e.How = errs.T("権限のない項目を除いて送り直すか、テナントの管理者に項目の権限を依頼してください。", "Leave these fields out, or ask an administrator of the tenant for the right to change them.")
+	return e
 }
 
 // MissingScope is the refusal of a token without the needed scope.

@@ -116,6 +116,9 @@ func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 		}
 	}
 	warn := func(id gbp.LocationID, code string, t errs.Text) {
+		if slices.ContainsFunc(c.warnings, func(w gbp.Warning) bool { return w.LocationID == id && w.Code == code }) {
+			return // the plan has said it more exactly
+		}
 		c.warnings = append(c.warnings, gbp.Warning{LocationID: id, Code: code, Message: t.In(c.Principal.Locale)})
 	}
 	for _, l := range c.locations {
@@ -172,11 +175,13 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// manyTargets counts by the effect performed and by item, what is done already left out.
+// manyTargets counts by the effect performed and by item, what is done already left out. Store data counts by store, whether or
+// not one takes two items.
 func manyTargets(c *Call) bool {
 	n := map[string]int{}
-	for _, r := range c.plan {
-		if !r.Already {
+	for i, r := range c.plan {
+		again := r.Kind == gbp.KindLocation && slices.ContainsFunc(c.plan[:i], func(o Planned) bool { return o.Location.ID == r.Location.ID && o.Operation == r.Operation })
+		if !r.Already && !again {
 			n[r.Operation]++
 		}
 	}

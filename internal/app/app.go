@@ -92,11 +92,11 @@ func (a *App) build() (err error) {
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
-		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots,
+		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots, Validator: validator{a.Google, a.Slots},
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
-		Admission: adm, Store: a.DB, Live: liveread.New(lists(a.Google), a.DB, a.Slots, a.now), Limiter: limiter, Hints: a.Hints, Environment: c.Environment, ReadOnly: c.ReadOnly,
+		Admission: adm, Store: a.DB, Live: liveread.New(lists(a.Google), a.DB, a.Slots, a.now), Attributes: liveread.NewAttributes(a.Google.GetAttributes, a.DB, a.Slots, a.now), Limiter: limiter, Hints: a.Hints, Environment: c.Environment, ReadOnly: c.ReadOnly,
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
@@ -169,6 +169,7 @@ func executors(g *gbpapi.Client) []worker.Executor {
 		worker.ReviewReply{Google: g},
 		worker.ReviewDeleteReply{Google: g},
 		worker.ReportCreate{Google: g},
+		worker.LocationUpdate{Google: g},
 	}
 }
 

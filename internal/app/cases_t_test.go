@@ -591,6 +591,12 @@ func TestF108EveryAnswer(t *testing.T) {
 		{ja, "review.list", stack.Args{}, "", []string{"10 店舗", "従わない"}},
 		{ja, "review.get", stack.Args{"review_id": replied}, errs.ReviewNotFound, []string{"見つかりません"}},
 		{ja, "review.reply", reply(replied, "F108"), errs.ReviewNotFound, []string{"見つかりません"}},
+		{d.Token, "location.update", d.changeAll(1, labelled("F108")).With("dry_run", true), "", []string{"nothing was published"}},
+		{d.Token, "location.update", d.changeAll(1, stack.Args{"title": "F108"}), errs.ConfirmationRequired, []string{"confirm_token: ", "title", "F108"}},
+		{d.Token, "location.update", d.changeAll(1, labelled("F108")).With("wait_seconds", 20), "", []string{"batch_id: ", "done"}},
+		{d.Token, "location.update", d.changeAll(1, stack.Args{"hours": 1}), errs.InvalidArgument, []string{"regular_hours"}},
+		{d.Token, "location.update", one(map[string]any{"location_id": ids[0], "expected_version": "old", "changes": labelled("x")}), errs.VersionConflict, []string{"location"}},
+		{ja, "location.update", one(map[string]any{"location_id": 1, "expected_version": "v", "changes": labelled("x")}), errs.LocationNotFound, []string{"見つかりません"}},
 		{ja, "post.create", stack.Args{"location_ids": []int64{1}}, errs.InvalidArgument, []string{"post", "必須"}},
 		{ja, "post.create", stack.Post([]int64{1}, "F108"), errs.LocationNotFound, []string{"見つかりません"}},
 		{ja, "location.list", stack.Args{}, "", []string{"12 店舗"}},
@@ -619,6 +625,7 @@ func TestF108EveryAnswer(t *testing.T) {
 			"location.get": {"location_id": 1}, "post.get": {"post_id": nobody}, "batch.status": {"batch_id": nobody}, "batch.cancel": {"batch_id": nobody}, "post.create": stack.Post(ids[:1], "x"),
 			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "report.create": reportArgs(ids[:1]), "batch.retry": {"batch_id": nobody},
 			"review.get": {"review_id": nobody}, "review.reply": reply(nobody, "x"), "review.delete_reply": {"review_id": nobody},
+			"location.update": one(map[string]any{"location_id": ids[0], "expected_version": "v", "changes": labelled("x")}),
 		}[x.Name]
 		r := d.callAs(bare, x.Name, args)
 		if x.Scope == "" { // it depends on the batch, and this one is nobody's

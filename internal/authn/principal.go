@@ -50,6 +50,15 @@ type Grants struct {
 	All         bool     `json:"all,omitempty" yaml:"all"`
 	Labels      []string `json:"labels,omitempty" yaml:"labels"`
 	LocationIDs []int64  `json:"location_ids,omitempty" yaml:"location_ids"`
+	// Fields are the fields of store data (the contract's names) that the user may change with location.update, nil for all;
+	// an empty list is none. DeniedFields are taken away from them.
+	Fields       []string `json:"fields,omitzero" yaml:"fields"`
+	DeniedFields []string `json:"denied_fields,omitempty" yaml:"denied_fields"`
+}
+
+// MayEdit tells whether a field of store data may be changed.
+func (g Grants) MayEdit(field string) bool {
+	return (g.Fields == nil || slices.Contains(g.Fields, field)) && !slices.Contains(g.DeniedFields, field)
 }
 
 // Cover tells whether a location with these labels is granted.

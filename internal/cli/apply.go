@@ -160,13 +160,13 @@ func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error)
 		}
 	}
 	for _, u := range t.Users {
-		su := postgres.SetupUser{ID: authn.UserID(u.ID), Email: u.Email, Role: u.Role, Grants: u.Grants}
-		if u.FieldRights != nil {
-			if su.Rights, err = json.Marshal(u.FieldRights); err != nil {
-				return s, err
+		if u.FieldRights != nil { // another place to write the same
+			if u.Grants.Fields != nil {
+				return s, fmt.Errorf("user %q: field_rights and grants.fields cannot both be given", u.ID)
 			}
+			u.Grants.Fields = u.FieldRights
 		}
-		s.Users = append(s.Users, su)
+		s.Users = append(s.Users, postgres.SetupUser{ID: authn.UserID(u.ID), Email: u.Email, Role: u.Role, Grants: u.Grants})
 	}
 	for _, cl := range t.Clients {
 		s.Clients = append(s.Clients, postgres.SetupClient{ID: authn.ClientID(cl.ID), Name: cl.Name})

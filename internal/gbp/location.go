@@ -27,6 +27,24 @@ type Location struct {
 	PlaceID  string    `json:"place_id,omitempty"`
 	Version  string    `json:"version"`
 	SyncedAt time.Time `json:"synced_at"`
+	// Attributes is the list of Google's attributes resource as it was read last, at AttributesAt; nil is not known. Reading it
+	// costs a call per store, so it is read when somebody asks, and it is no part of Version.
+	Attributes   json.RawMessage `json:"attributes,omitempty"`
+	AttributesAt time.Time       `json:"attributes_at,omitzero"`
+	// GoogleVersion is Google's own version of the store, where it holds one and that was read.
+	GoogleVersion *GoogleVersion `json:"google_version,omitempty"`
+	// Disconnected is true while the store's connection has to be renewed by a person.
+	Disconnected bool `json:"disconnected,omitempty"`
+}
+
+// GoogleVersion is what Google shows of a store in the place of the merchant's data (getGoogleUpdated).
+type GoogleVersion struct {
+	// Diff are field paths in which the live version differs from the merchant's, Pending those with an edit of the merchant's
+	// own still in flight.
+	Diff    []string `json:"diff,omitempty"`
+	Pending []string `json:"pending,omitempty"`
+	// Live are the fields of Diff as Google's JSON.
+	Live json.RawMessage `json:"live,omitempty"`
 }
 
 // OldestSync is when the stalest of the locations was read from Google, and now when there is none.

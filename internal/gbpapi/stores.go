@@ -51,6 +51,12 @@ func (c *Client) remote(k call, ref Ref, account gbp.AccountName, name gbp.Locat
 	return RemoteLocation{Location: loc, Raw: bytes.Clone(a.body)}, nil
 }
 
+// Translate reads a whole location of Google's that did not come from one answer: what was read before an edit with the edit's
+// result laid over it. The error is Ambiguous for what is no location.
+func (c *Client) Translate(ref Ref, account gbp.AccountName, name gbp.LocationName, raw []byte) (RemoteLocation, error) {
+	return c.remote(call{name: "locations.get", ref: ref}, ref, account, name, answer{body: raw})
+}
+
 // PatchLocation edits the masked fields of a location; the body goes out byte for byte, and a masked field that it lacks is
 // emptied. The answer is Google's, as it came: the merchant's view, which the public may see much later or never. With validateOnly
 // Google only checks, and the answer is {}.

@@ -86,7 +86,7 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 		}
 		return things, kept.at, err
 	}
-	if err := r.await(ctx, tenant, loc); err != nil {
+	if err := await(ctx, r.slots, gbp.APIMyBusiness, tenant, loc.Name); err != nil {
 		return nil, time.Time{}, err
 	}
 	at := r.now()
@@ -123,10 +123,11 @@ func (r *Reader) recall(k key) (reading, bool) {
 	return kept, ok
 }
 
-func (r *Reader) await(ctx context.Context, tenant authn.TenantID, loc gbp.Location) error {
+// await waits for a slot of low priority.
+func await(ctx context.Context, sl Slots, api string, tenant authn.TenantID, name gbp.LocationName) error {
 	left := patience
 	for {
-		a, err := r.slots.Reserve(ctx, slots.Request{API: gbp.APIMyBusiness, Tenant: tenant, Location: loc.Name, Low: true, Patience: left})
+		a, err := sl.Reserve(ctx, slots.Request{API: api, Tenant: tenant, Location: name, Low: true, Patience: left})
 		if err != nil {
 			return err
 		}

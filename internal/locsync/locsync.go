@@ -21,6 +21,8 @@ type (
 	Google interface {
 		ListAccounts(ctx context.Context, ref gbpapi.Ref) (gbpapi.AccountList, error)
 		ListLocations(ctx context.Context, ref gbpapi.Ref, account gbp.AccountName, yield func([]gbp.Location) error) (truncated bool, err error)
+		// GetGoogleUpdated gives what Google shows of a location in the place of the merchant's data.
+		GetGoogleUpdated(ctx context.Context, ref gbpapi.Ref, name gbp.LocationName) (gbpapi.GoogleVersion, error)
 	}
 	// Store keeps the mirror.
 	Store interface {
@@ -107,6 +109,7 @@ func read(ctx context.Context, g Google, s Store, tenant authn.TenantID, id stri
 		}
 		r.Truncated = r.Truncated || truncated
 	}
+	versions(ctx, g, ref, found)
 	r.SyncResult, err = s.SaveLocations(ctx, tenant, id, found, !r.Truncated)
 	return r, err
 }

@@ -215,6 +215,10 @@ func (g tries) ListLocations(_ context.Context, _ gbpapi.Ref, account gbp.Accoun
 	return false, yield([]gbp.Location{{Name: "locations/1", Account: account, ConnectionID: "google", Profile: gbp.Profile{Title: "x"}}})
 }
 
+func (g tries) GetGoogleUpdated(context.Context, gbpapi.Ref, gbp.LocationName) (gbpapi.GoogleVersion, error) {
+	return gbpapi.GoogleVersion{}, g.fail
+}
+
 // A sync that breaks off in the middle changes nothing: what it did not see is not gone.
 func TestHalfASyncChangesNothing(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,10 @@ type Policy struct {
 	// UndoDays is how long a batch can be undone.
 	UndoDays int `json:"undo_days,omitempty" yaml:"undo_days"`
 
+	// ValidateOnly lets a preview of location.update ask Google whether it would take the change (validateOnly), which spends
+	// quota and changes nothing.
+	ValidateOnly bool `json:"validate_only,omitempty" yaml:"validate_only"`
+
 	// CancelScope is "queued" (whole queued batches only) or "remaining" (not yet started items of a processing batch too).
 	CancelScope string `json:"cancel_scope,omitempty" yaml:"cancel_scope"`
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/worker"
 )
 
@@ -73,6 +74,15 @@ func (db *DB) followLater(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d worker.Due, o worker.Outcome) error {
 	if err := tx.QueryRow(ctx, `SELECT status FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR UPDATE`, tenant, d.Batch.ID).Scan(&d.Batch.Status); err != nil {
 		return fmt.Errorf("settle: %w", err)
+	}
+	if d.Item.Kind == gbp.KindLocation && o.State == batch.ItemFailed {
+		later, err := replaced(ctx, tx, tenant, d.Item)
+		if err != nil {
+			return err
+		}
+		if later {
+			return db.followLater(ctx, tx, tenant, d, worker.Outcome{Note: "a later edit has replaced it"})
+		}
 	}
 	if o.After == nil { // what is known of it stays known
 		o.After = d.Item.After

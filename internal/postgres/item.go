@@ -141,7 +141,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		return s, false, fmt.Errorf("start: %w", err)
 	}
 	s.State, s.Client, s.Operations, s.Already = i.State, b.Batch.Client, []string{i.Operation, b.Batch.Operation}, i.Already
-	s.Allowed = tokenLive && g.Cover(int64(i.Location), labels)
+	s.Allowed = tokenLive && g.Cover(int64(i.Location), labels) && mayEdit(g, *i)
 	s.NotBefore = seconds(before)
 	if attempt != nil {
 		s.Open = &batch.Attempt{ID: batch.AttemptID(*attempt), No: *no, State: batch.AttemptOpen, StartedAt: *startedAt, ExamineAfter: seconds(examine), Looks: *looks}
@@ -284,7 +284,7 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET origin_item_id = coalesce(r.origin_item_id, EXCLUDED.origin_item_id), snapshot = coalesce($7, r.snapshot), seen_at = clock_timestamp()`,
 			tenant, db.ids.New(), b.Item.Kind, b.Item.Location, made, b.Item.ID, snapshot(o.After))
 	}
-	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = nullif($5, ''), publication = nullif($6, ''), resource_name = nullif($7, ''),
+	q.Queue(`UPDATE mappy.item SET state = $3, state_after = $4, version = coalesce(nullif($5, ''), `+storeVersion+`), publication = nullif($6, ''), resource_name = nullif($7, ''),
 			resource_id = (SELECT r.resource_id FROM mappy.resource r WHERE r.tenant_id = $1 AND r.google_name = $7 AND $7 <> ''),
 			error_code = nullif($8, ''), error = $9, retry_possible = $10, executed = $11, google_calls = google_calls + $12, already = already OR $13,
 			follow_at = clock_timestamp() + $14::interval, not_before = NULL, finished_at = coalesce(finished_at, clock_timestamp())
@@ -316,9 +316,11 @@ func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Out
 	case o.Mirror != nil:
 		l := o.Mirror
 		q.Queue(`UPDATE mappy.location SET title = $3, store_code = $4, city = $5, labels = $6, profile = $7, open_status = $8, verified = $9, pending_google_edit = $10, version = $11,
-				synced_at = clock_timestamp()
+				google_version = NULL, synced_at = clock_timestamp()
 			WHERE tenant_id = $1 AND location_id = $2`, tenant, i.Location, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), l.Profile, l.OpenStatus, l.Verified,
 			l.PendingGoogleEdit, l.Profile.Version())
+	case o.Attributes != nil:
+		queueAttributes(q, tenant, i.Location, o.Attributes)
 	case i.Kind == gbp.KindLocation:
 	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
 		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)

@@ -13,14 +13,25 @@ import (
 )
 
 const locationColumns = `l.location_id, l.connection_id, l.google_account, l.google_location, l.profile, CASE WHEN l.timezone = '' THEN t.timezone ELSE l.timezone END,
-	l.verified, l.pending_google_edit, l.open_status, l.maps_uri, l.place_id, l.version, l.synced_at`
+	l.verified, l.pending_google_edit, l.open_status, l.maps_uri, l.place_id, l.version, l.synced_at, l.attributes, l.attributes_at, l.google_version,
+	EXISTS (SELECT 1 FROM mappy.connection c WHERE c.tenant_id = l.tenant_id AND c.connection_id = l.connection_id AND c.state = 'dead')`
 
 func scanLocation(row pgx.CollectableRow) (gbp.Location, error) {
 	var l gbp.Location
-	var profile []byte
-	err := row.Scan(&l.ID, &l.ConnectionID, &l.Account, &l.Name, &profile, &l.Timezone, &l.Verified, &l.PendingGoogleEdit, &l.OpenStatus, &l.MapsURI, &l.PlaceID, &l.Version, &l.SyncedAt)
+	var profile, attributes, version []byte
+	var at *time.Time
+	err := row.Scan(&l.ID, &l.ConnectionID, &l.Account, &l.Name, &profile, &l.Timezone, &l.Verified, &l.PendingGoogleEdit, &l.OpenStatus, &l.MapsURI, &l.PlaceID, &l.Version, &l.SyncedAt,
+		&attributes, &at, &version, &l.Disconnected)
 	if err != nil {
 		return l, err
+	}
+	if at != nil {
+		l.Attributes, l.AttributesAt = attributes, *at
+	}
+	if version != nil {
+		if err := json.Unmarshal(version, &l.GoogleVersion); err != nil {
+			return l, fmt.Errorf("google's version of location %d: %w", l.ID, err)
+		}
 	}
 	if err := json.Unmarshal(profile, &l.Profile); err != nil {
 		return l, fmt.Errorf("profile of location %d: %w", l.ID, err)
@@ -97,15 +108,15 @@ func (db *DB) SaveLocations(ctx context.Context, tenant authn.TenantID, connecti
 			err = tx.QueryRow(ctx, `
 				WITH old AS (SELECT version FROM mappy.location WHERE tenant_id = $1 AND google_location = $4)
 				INSERT INTO mappy.location AS l (tenant_id, connection_id, google_account, google_location, title, store_code, city, labels, profile,
-					verified, pending_google_edit, open_status, maps_uri, place_id, version, synced_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, clock_timestamp())
+					verified, pending_google_edit, open_status, maps_uri, place_id, version, google_version, synced_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, clock_timestamp())
 				ON CONFLICT ON CONSTRAINT location_google_key DO UPDATE SET connection_id = EXCLUDED.connection_id, google_account = EXCLUDED.google_account,
 					title = EXCLUDED.title, store_code = EXCLUDED.store_code, city = EXCLUDED.city, labels = EXCLUDED.labels, profile = EXCLUDED.profile,
 					verified = EXCLUDED.verified, pending_google_edit = EXCLUDED.pending_google_edit, open_status = EXCLUDED.open_status, maps_uri = EXCLUDED.maps_uri,
-					place_id = EXCLUDED.place_id, version = EXCLUDED.version, synced_at = EXCLUDED.synced_at, gone_at = NULL
+					place_id = EXCLUDED.place_id, version = EXCLUDED.version, google_version = EXCLUDED.google_version, synced_at = EXCLUDED.synced_at, gone_at = NULL
 				RETURNING NOT EXISTS (SELECT 1 FROM old), EXISTS (SELECT 1 FROM old WHERE old.version <> l.version)`,
 				tenant, connection, l.Account, l.Name, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), profile,
-				l.Verified, l.PendingGoogleEdit, l.OpenStatus, l.MapsURI, l.PlaceID, l.Profile.Version()).Scan(&added, &changed)
+				l.Verified, l.PendingGoogleEdit, l.OpenStatus, l.MapsURI, l.PlaceID, l.Profile.Version(), googleVersion(l)).Scan(&added, &changed)
 			if err != nil {
 				return fmt.Errorf("location %s: %w", l.Name, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
+	"github.com/mappy-dev/mappy-mcp/internal/profile"
 )
 
 // Setup is the declared state of one tenant. Saving it twice changes nothing.
@@ -35,7 +37,6 @@ type SetupUser struct {
 	Email  string
 	Role   string
 	Grants authn.Grants
-	Rights json.RawMessage
 }
 
 // SetupClient is an agent.
@@ -124,13 +125,14 @@ func saveTenant(ctx context.Context, tx pgx.Tx, s Setup) ([]audit.Event, error) 
 }
 
 func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser) ([]audit.Event, error) {
+	for _, f := range slices.Concat(u.Grants.Fields, u.Grants.DeniedFields) {
+		if !slices.Contains(profile.Fields(), f) {
+			return nil, &ShapeError{Field: "grants.fields", Value: f}
+		}
+	}
 	grants, err := json.Marshal(u.Grants)
 	if err != nil {
 		return nil, err
-	}
-	rights := u.Rights
-	if len(rights) == 0 {
-		rights = json.RawMessage(`{}`)
 	}
 	role := u.Role
 	if role == "" {
@@ -143,9 +145,9 @@ func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser
 	}
 	var after []byte
 	err = tx.QueryRow(ctx, `
-		INSERT INTO mappy.app_user (tenant_id, user_id, email, role, grants, field_rights) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant_id, user_id) DO UPDATE SET email = EXCLUDED.email, role = EXCLUDED.role, grants = EXCLUDED.grants, field_rights = EXCLUDED.field_rights, updated_at = now()
-		RETURNING grants`, tenant, u.ID, u.Email, role, grants, rights).Scan(&after)
+		INSERT INTO mappy.app_user (tenant_id, user_id, email, role, grants) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (tenant_id, user_id) DO UPDATE SET email = EXCLUDED.email, role = EXCLUDED.role, grants = EXCLUDED.grants, updated_at = now()
+		RETURNING grants`, tenant, u.ID, u.Email, role, grants).Scan(&after)
 	if err != nil || string(before) == string(after) {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // What a list under a field means, decided once:
 //
 //   - regular_hours: a plain list changes exactly the days that it names; all other days stay ("set Monday to 10-16" must not
-//     drop the rest of the week). {"add":[…]} adds periods to days, {"remove":["monday"]} closes days, {"set":[…]} replaces the
+//     drop the rest of the week); {"change":[…]} says the same beside other operations. {"add":[…]} adds periods to days, {"remove":["monday"]} closes days, {"set":[…]} replaces the
 //     whole week.
 //   - special_hours: the same by date; more_hours: the same by hours_type and, inside a type, by day.
 //   - attributes: the same by attribute name.

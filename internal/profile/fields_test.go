@@ -63,8 +63,13 @@ func TestFieldsRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("あ", 751)
 	for in, want := range map[string][]string{
-		`{}`:           {" required"},
-		`{"clear":[]}`: {" required"},
+		`{}`:                                   {" required"},
+		`{"clear":[]}`:                         {" required"},
+		`{"regular_hours":{}}`:                 {".regular_hours required"},
+		`{"labels":{"set":null}}`:              {".labels required"},
+		`{"labels":{"set":["a"],"add":["b"]}}`: {".labels.set contradiction"},
+		`{"regular_hours":{"set":[{"day":"monday","open_24h":true}],"change":[{"day":"monday","open_24h":true}]}}`: {".regular_hours.set contradiction"},
+		`{"special_hours":{"set":[{"date":"2026-12-25","closed":true}],"remove":["2026-12-25"]}}`:                  {".special_hours.set contradiction"},
 		// F066
 		`{"description":"Visit https://example.com – everything 50% off"}`: {".description link"},
 		`{"description":"own.example/menu をご覧ください"}`:                       {".description link"},
@@ -240,8 +245,8 @@ func TestNames(t *testing.T) {
 func TestMalformedChanges(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
-		`{"regular_hours":{}}`, `{"regular_hours":{"set":[],"add":[]}}`, `{"regular_hours":{"replace":[]}}`, `{"regular_hours":"monday"}`,
-		`{"labels":[1]}`, `{"labels":{"set":null}}`, `{"regular_hours":[{"day":"monday","opens":"09:00"}]}`, `{"locationName":"x"}`, `{"primaryPhone":"x"}`,
+		`{"regular_hours":{"replace":[]}}`, `{"regular_hours":"monday"}`,
+		`{"labels":[1]}`, `{"regular_hours":[{"day":"monday","opens":"09:00"}]}`, `{"locationName":"x"}`, `{"primaryPhone":"x"}`,
 		`{"phone_numbers":"03-1234-5678"}`, `{"more_hours":[{"type":"DELIVERY"}]}`,
 	} {
 		var c Changes

@@ -89,8 +89,10 @@ func (j *judge) templated(path, s string) bool {
 }
 
 var (
-	textEmptyList  = errs.T("空のリストでは何も消えません。消すときは clear に項目名を指定してください。", "An empty list empties nothing; name the field in clear to empty it.")
-	textClock      = errs.T("時刻は 09:00 のように 2 桁ずつの HH:MM で、00:00 から 24:00 までです。翌日にまたがる場合は close に翌日の時刻 (例: 02:00) を書いてください。", "Write times as HH:MM with two digits each, 00:00 to 24:00; hours past midnight have the next day's time as close, such as 02:00.")
-	textDay        = errs.T("曜日は monday から sunday で指定してください。", "Days are monday to sunday.")
-	textUnreadable = errs.T("現在の値を読み取れないため、一部だけの変更はできません。set で全体を指定してください。", "The present value cannot be read, so a part of it cannot be changed; give the whole with set.")
+	textEmptyList   = errs.T("空のリストでは何も消えません。消すときは clear に項目名を指定してください。", "An empty list empties nothing; name the field in clear to empty it.")
+	textNoOperation = errs.T("リストか、change・add・remove・set のどれかが必要です。", "Give a list, or one of change, add, remove and set.")
+	textSetAlone    = errs.T("set は全体の置き換えなので、ほかの操作と一緒には使えません。", "set says everything, so it stands alone.")
+	textClock       = errs.T("時刻は 09:00 のように 2 桁ずつの HH:MM で、00:00 から 24:00 までです。翌日にまたがる場合は close に翌日の時刻 (例: 02:00) を書いてください。", "Write times as HH:MM with two digits each, 00:00 to 24:00; hours past midnight have the next day's time as close, such as 02:00.")
+	textDay         = errs.T("曜日は monday から sunday で指定してください。", "Days are monday to sunday.")
+	textUnreadable  = errs.T("現在の値を読み取れないため、一部だけの変更はできません。set で全体を指定してください。", "The present value cannot be read, so a part of it cannot be changed; give the whole with set.")
 )

@@ -3,15 +3,15 @@ package profile
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
-// Change is a change of a list: a plain list, or one of the explicit operations. T is an entry, R is what names an entry that
-// is to be removed. In JSON a plain list is an array; operations are an object with set, or with add, remove or both (removals
-// come first). What a plain list does to entries that it does not name is decided per field, see the package.
+// Change is a change of a list: a plain list, or explicit operations. T is an entry, R is what names an entry that is to be
+// removed. In JSON a plain list is an array, or {"change":[…]} where it stands beside operations; operations are an object with
+// set, or with change, add and remove (removals come first). What a plain list does to entries that it does not name is decided
+// per field, see the package.
 type Change[T, R any] struct {
-	// List is the plain list; nil when an operation was given.
+	// List is the plain list, called change beside operations.
 	List []T
 	// Set replaces the whole list.
 	Set []T
@@ -21,13 +21,14 @@ type Change[T, R any] struct {
 }
 
 type operations[T, R any] struct {
+	Change *[]T `json:"change,omitempty"`
 	Set    *[]T `json:"set,omitempty"`
 	Add    *[]T `json:"add,omitempty"`
 	Remove *[]R `json:"remove,omitempty"`
 }
 
-// UnmarshalJSON reads an array or an object of operations. Unknown members, set beside another operation, and an object without
-// an operation are errors; an empty list is kept as an empty one, which Apply refuses.
+// UnmarshalJSON reads an array or an object of operations. Unknown members are errors. What no change may be, such as an object
+// without an operation or set beside another one, is kept as it is and refused by Apply, in the caller's language.
 func (c *Change[T, R]) UnmarshalJSON(raw []byte) error {
 	*c = Change[T, R]{}
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
@@ -36,13 +37,10 @@ func (c *Change[T, R]) UnmarshalJSON(raw []byte) error {
 	}
 	var ops operations[T, R]
 	if err := strict(raw, &ops); err != nil {
-		return fmt.Errorf("want a list, or add, remove or set: %w", err)
+		return fmt.Errorf("want a list, or change, add, remove or set: %w", err)
 	}
-	switch {
-	case ops.Set == nil && ops.Add == nil && ops.Remove == nil:
-		return errors.New("want a list, or one of add, remove and set")
-	case ops.Set != nil && (ops.Add != nil || ops.Remove != nil):
-		return errors.New("set stands alone: it says everything")
+	if ops.Change != nil {
+		c.List = filled(*ops.Change)
 	}
 	if ops.Set != nil {
 		c.Set = filled(*ops.Set)
@@ -66,10 +64,13 @@ func filled[T any](l []T) []T {
 
 // MarshalJSON writes the form that UnmarshalJSON reads.
 func (c Change[T, R]) MarshalJSON() ([]byte, error) {
-	if c.List != nil {
-		return marshal(c.List)
-	}
 	ops := operations[T, R]{}
+	if c.List != nil {
+		if c.Set == nil && c.Add == nil && c.Remove == nil {
+			return marshal(c.List)
+		}
+		ops.Change = &c.List
+	}
 	if c.Set != nil {
 		ops.Set = &c.Set
 	}
@@ -107,8 +108,14 @@ func (c Change[T, R]) shape(j *judge, at string) bool {
 	if c.Remove != nil && len(c.Remove) == 0 {
 		empty(at + ".remove")
 	}
-	if c.List == nil && c.Set == nil && c.Add == nil && c.Remove == nil {
-		empty(at)
+	others := c.List != nil || c.Add != nil || c.Remove != nil
+	switch {
+	case c.Set == nil && !others:
+		sound = false
+		j.refuse(at, "required", "", textNoOperation)
+	case c.Set != nil && others:
+		sound = false
+		j.refuse(at+".set", "contradiction", "", textSetAlone)
 	}
 	return sound
 }

@@ -55,6 +55,7 @@ func (f *Field) check(path string) []error {
 		fault(f.Object == nil, "no Object")
 		if f.Object != nil {
 			faults = append(faults, f.Object.check(path+".")...)
+			fault(f.Shorthand != "" && f.short() == nil, "the shorthand is no list of the object")
 		}
 	case TypeList:
 		fault(f.MaxItems == 0, "no MaxItems")

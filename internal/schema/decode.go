@@ -312,9 +312,20 @@ func (d *decoder) container(f *Field, element bool, open byte) (state, bool) {
 		if len(s) == 0 {
 			return d.empty(f, element), true
 		}
+		if l := f.short(); l != nil && bytes.HasPrefix(bytes.TrimLeft(s, " \t\r\n"), []byte("[")) {
+			open, read = '[', func() bool { return d.shorthand(l) }
+		}
 		if !d.embedded(s, open, read, wrongType(f.Type, "string")) {
 			return refused, false
 		}
+	case '[':
+		if l := f.short(); l != nil {
+			if !d.shorthand(l) {
+				return refused, false
+			}
+			break
+		}
+		fallthrough
 	default:
 		if !d.skip() {
 			return refused, false
@@ -329,6 +340,27 @@ func (d *decoder) container(f *Field, element bool, open byte) (state, bool) {
 		return refused, true
 	}
 	return present, true
+}
+
+// short is the list that an array in the object's place stands for, nil for none.
+func (f *Field) short() *Field {
+	if f.Type != TypeObject || f.Shorthand == "" || f.Object == nil {
+		return nil
+	}
+	if i := f.Object.find([]byte(f.Shorthand)); i >= 0 && f.Object.Fields[i].Type == TypeList {
+		return &f.Object.Fields[i]
+	}
+	return nil
+}
+
+// shorthand reads an array as the object that has it as its member l. Paths stay those of the array.
+func (d *decoder) shorthand(l *Field) bool {
+	d.out = append(d.out, '{', '"')
+	d.out = append(d.out, l.Name...)
+	d.out = append(d.out, '"', ':')
+	ok := d.list(l)
+	d.out = append(d.out, '}')
+	return ok
 }
 
 func (f *Field) holdsSecret() bool {

@@ -371,3 +371,53 @@ func TestF137CanonicalBytes(t *testing.T) {
 		}
 	}
 }
+
+// An array in the place of an object with a shorthand is that object's list, also inside a string; nothing else is.
+func TestShorthand(t *testing.T) {
+	t.Parallel()
+	texts := func(name string) schema.Field {
+		return schema.List(name, "Words.", schema.String("", "A word.", schema.MaxLength(5)), schema.MaxItems(2))
+	}
+	o := schema.Object{Fields: []schema.Field{
+		schema.Nested("labels", "Labels.", schema.Object{Fields: []schema.Field{texts("set"), texts("add")}}, schema.Shorthand("set")),
+		schema.Nested("plain", "No shorthand.", schema.Object{Fields: []schema.Field{texts("set")}}),
+	}}
+	if err := o.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"labels":["a","b"]}`:             `{"labels":{"set":["a","b"]}}`,
+		`{"labels":{"set":["a","b"]}}`:     `{"labels":{"set":["a","b"]}}`,
+		`{"labels":{"add":["a"]}}`:         `{"labels":{"add":["a"]}}`,
+		`{"labels":" [\"a\"]"}`:            `{"labels":{"set":["a"]}}`,
+		`{"labels":"{\"add\":[\"a\"]}"}`:   `{"labels":{"add":["a"]}}`,
+		`{"labels":[]}`:                    `{"labels":{"set":[]}}`,
+		`{"labels":null}`:                  `{}`,
+		`{"labels":""}`:                    `{}`,
+		`{"labels":["a","b","c"]}`:         "labels max_items",
+		`{"labels":["a",7]}`:               "labels[1] type",
+		`{"labels":["toolong"]}`:           "labels[0] max_length",
+		`{"labels":[null]}`:                "labels[0] type",
+		`{"labels":"[\"a\"] x"}`:           "labels type",
+		`{"labels":"[\"[]\""}`:             "labels type",
+		`{"labels":"a"}`:                   "labels type",
+		`{"labels":{"set":{"set":["a"]}}}`: "labels.set type",
+		`{"plain":["a"]}`:                  "plain type",
+		`{"labels":["a"`:                   "labels json",
+	} {
+		v, violations := o.Decode([]byte(in), errs.English)
+		got := string(v.Canonical())
+		if len(violations) > 0 {
+			got = violations[0].Path + " " + violations[0].Rule
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+	if s := o.JSONSchema().Properties["labels"]; s.Type != "object" || len(s.AnyOf)+len(s.OneOf) > 0 {
+		t.Errorf("the schema shows more than the object: %+v", s)
+	}
+	if err := (schema.Object{Fields: []schema.Field{schema.Nested("x", "X.", schema.Object{Fields: []schema.Field{schema.String("set", "S.", schema.MaxLength(1))}}, schema.Shorthand("set"))}}).Check(); err == nil {
+		t.Error("a shorthand for what is no list passes")
+	}
+}

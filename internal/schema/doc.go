@@ -21,6 +21,8 @@
 //     list is refused.
 //   - The arguments as a whole, and every array and object below, may be sent as a JSON string; each is decoded once, a
 //     string inside that string is refused. A lone value is never made a list.
+//   - Where an object is declared with [Shorthand], an array stands for the object with that one list. The schema shows the
+//     object only: one shape, because strict clients and some model APIs take no alternatives.
 //   - Integers: JSON numbers with an integral value (1.0, 1e2), or strings of plain decimal digits with an optional
 //     minus and without leading zeros, plus or spaces. Nothing beyond ±2^53.
 //   - Booleans: true, false, or exactly the strings "true" and "false".

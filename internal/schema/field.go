@@ -84,6 +84,9 @@ type Field struct {
 	Until24 bool
 	// Object is the shape of a TypeObject.
 	Object *Object
+	// Shorthand names a list of Object: an array in the place of the object is read as an object with that list alone. Clients see
+	// the object only.
+	Shorthand string
 	// Items is the shape of the elements of a TypeList.
 	Items *Field
 }

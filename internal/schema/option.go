@@ -58,6 +58,9 @@ func Templated() Option { return func(f *Field) { f.Templated = true } }
 // Until24 lets a time of day be 24:00, the end of the day.
 func Until24() Option { return func(f *Field) { f.Until24 = true } }
 
+// Shorthand lets an array stand in the place of an object whose list member it is: [1] for {"set":[1]}.
+func Shorthand(member string) Option { return func(f *Field) { f.Shorthand = member } }
+
 // Default says what absence means.
 func Default[T string | bool | int](v T) Option {
 	var raw json.RawMessage

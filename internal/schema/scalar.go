@@ -124,7 +124,8 @@ func (d *decoder) form(f *Field, s []byte) bool {
 		ok = isTimeOfDay(s) || f.Until24 && string(s) == "24:00"
 		msg = errs.T("時刻を HH:MM で、00:00 から 23:59 の範囲で書いてください（例 09:30）。", "Write a time as HH:MM from 00:00 to 23:59, for example 09:30.")
 		if f.Until24 {
-			msg = errs.T("時刻を HH:MM で、00:00 から 24:00 の範囲で書いてください（例 09:30）。", "Write a time as HH:MM from 00:00 to 24:00, for example 09:30.")
+			msg = errs.T("時刻を HH:MM で、00:00 から 24:00 の範囲で書いてください（例 09:30）。24 時を過ぎる時刻は翌日の時刻で書きます（26:00 ではなく 02:00）。",
+				"Write a time as HH:MM from 00:00 to 24:00, for example 09:30; past midnight, write the next day's time: 02:00, not 26:00.")
 		}
 	case TypeDateTime:
 		ok = isDateTime(s)

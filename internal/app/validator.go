@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
+	"github.com/mappy-dev/mappy-mcp/internal/profile"
+	"github.com/mappy-dev/mappy-mcp/internal/slots"
+)
+
+// validator asks Google with validateOnly, one call per change, at the low priority of reads. Attributes have no such check.
+type validator struct {
+	google *gbpapi.Client
+	slots  *slots.Slots
+}
+
+// validatePatience is how long one change waits for a slot.
+const validatePatience = 3 * time.Second
+
+// Validate implements admission.Validator.
+func (v validator) Validate(ctx context.Context, tenant authn.TenantID, p admission.Planned) error {
+	if profile.IsAttributes(p.Mask) {
+		return nil
+	}
+	a, err := v.slots.Reserve(ctx, slots.Request{API: gbp.APIBusinessInformation, Tenant: tenant, Location: p.Location.Name, Low: true, Patience: validatePatience})
+	switch {
+	case err != nil:
+		return fmt.Errorf("slot: %w", err)
+	case a.Verdict != slots.Granted:
+		return errors.New("no room in Google's quota")
+	}
+	t := time.NewTimer(a.Wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	_, err = v.google.PatchLocation(ctx, gbpapi.Ref{Tenant: tenant, Connection: p.Location.ConnectionID}, p.Location.Name, p.Payload, p.Mask, true)
+	if f, ok := errors.AsType[*gbpapi.Error](err); ok && f.Class == gbpapi.Refused && f.Fault.HTTPStatus == 400 {
+		return &admission.Refusal{Fault: f.Fault}
+	}
+	return err
+}
