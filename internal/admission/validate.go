@@ -101,7 +101,7 @@ func checkConnections(c *Call) error {
 func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 	var places []Place
 	for _, r := range c.plan {
-		if r.Operation == "post.create" {
+		if r.Operation == "post.create" || r.Operation == "media.upload" {
 			places = append(places, Place{Location: r.Location.ID, Fingerprint: r.Fingerprint})
 		}
 	}
@@ -120,7 +120,8 @@ func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 		if !r.SameContentAt.IsZero() {
 			warn(l.ID, "DUPLICATE_CONTENT", errs.T("同じ内容が 24 時間以内にこの店舗へ投稿されたか、投稿待ちです。", "The same content was posted to this store within 24 hours, or is waiting to be."))
 		}
-		if !r.LastPostAt.IsZero() && c.now.Sub(r.LastPostAt) < time.Hour {
+		posts := slices.ContainsFunc(c.plan, func(p Planned) bool { return p.Operation == "post.create" && p.Location.ID == l.ID })
+		if posts && !r.LastPostAt.IsZero() && c.now.Sub(r.LastPostAt) < time.Hour {
 			warn(l.ID, "RECENT_POST_DETECTED", errs.T("前回の投稿から 1 時間たっていません。", "The previous post is less than an hour old."))
 		}
 		if l.PendingGoogleEdit {
@@ -155,10 +156,12 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	switch own := reasonOf(c.plan); {
 	case manyTargets(c):
 		c.reason = "target_count"
-	case !c.Operation.Reversible.Possible && len(c.plan) > 0:
+	case !c.Operation.Reversible.Possible && len(c.plan) > 0 || slices.ContainsFunc(c.plan, irreversible):
 		c.reason = "irreversible"
 	case own != "":
 		c.reason = own
+	case heavy(c):
+		c.reason = "media_bytes"
 	case len(foreign) > 0:
 		c.reason = "unknown_link"
 	case p.ConfirmAlways:
@@ -167,13 +170,30 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// manyTargets counts by the effect performed and by item, what is done already left out.
+func irreversible(r Planned) bool { return r.Irreversible && !r.Already }
+
+// heavy tells whether the files of an upload weigh as much as needs a confirmation, each counted once. What nobody weighed
+// counts as too much.
+func heavy(c *Call) bool {
+	total, known := c.mediaBytes("media.upload")
+	return !known || total >= c.Principal.Policy.ConfirmMediaBytes
+}
+
+// manyTargets counts by the effect performed and by item, or by store where the operation says so; what is done already is
+// left out.
 func manyTargets(c *Call) bool {
-	n := map[string]int{}
+	type place struct {
+		operation string
+		store     gbp.LocationID
+	}
+	n, seen := map[string]int{}, map[place]bool{}
 	for _, r := range c.plan {
-		if !r.Already {
-			n[r.Operation]++
+		at := place{r.Operation, r.Location.ID}
+		if r.Already || c.Operation.CountStores && seen[at] {
+			continue
 		}
+		seen[at] = true
+		n[r.Operation]++
 	}
 	for op, count := range n {
 		if at, limited := c.Principal.Policy.ConfirmAt[op]; limited && count >= at {
