@@ -69,6 +69,7 @@ func NewSet(d Deps) (*Set, error) {
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
 		locationList, locationGet, postList, postGet, postCreate, postUpdate, postDelete,
+		mediaList, mediaUpload, mediaDelete,
 		batchStatus, batchList, batchCancel, batchRetry, batchUndo, limitsGet, auditSearch,
 	} {
 		t, err := build(s)

@@ -39,6 +39,7 @@ type rig struct {
 	postponed []time.Duration
 	looks     []int
 	unclaimed func([]string) []string
+	undecided bool
 
 	answers  []slots.Answer
 	slotErr  error
@@ -100,6 +101,11 @@ func (r *rig) Postpone(ctx context.Context, _ authn.TenantID, _ batch.AttemptID,
 	r.note("postpone")
 	r.postponed, r.looks = append(r.postponed, by), append(r.looks, looks)
 	return ctx.Err()
+}
+
+func (r *rig) Undecided(context.Context, authn.TenantID, gbp.LocationName, batch.ItemID) (bool, error) {
+	r.note("undecided")
+	return r.undecided, nil
 }
 
 func (r *rig) Unclaimed(_ context.Context, _ authn.TenantID, names []string, _ time.Time) ([]string, error) {

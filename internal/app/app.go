@@ -21,10 +21,12 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/liveread"
+	"github.com/mappy-dev/mappy-mcp/internal/mediacheck"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
+	"github.com/mappy-dev/mappy-mcp/internal/sourcecheck"
 	"github.com/mappy-dev/mappy-mcp/internal/telemetry"
 	"github.com/mappy-dev/mappy-mcp/tools"
 	"github.com/mappy-dev/mappy-mcp/worker"
@@ -43,12 +45,23 @@ type App struct {
 	Tools   *tools.Set
 	Metrics *telemetry.Metrics
 
-	now func() time.Time
+	now        func() time.Time
+	mediaCheck mediacheck.Options
 }
 
+// Option changes how an App is built, beyond what is a matter of configuration.
+type Option func(*App)
+
+// WithMediaCheck makes the media check work with these options, such as a test's own name server and trusted addresses. It
+// has no effect where the configuration switches the check off.
+func WithMediaCheck(o mediacheck.Options) Option { return func(a *App) { a.mediaCheck = o } }
+
 // New connects to PostgreSQL and Redis and builds everything. Redis may be away: the server then starts and refuses writes.
-func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
+func New(ctx context.Context, c config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a := &App{Config: c, Log: log, Metrics: telemetry.NewMetrics(), now: time.Now} //nolint:forbidigo // here the real clock enters
+	for _, o := range options {
+		o(a)
+	}
 	if c.DatabaseURL == "" || c.RedisURL == "" {
 		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
 	}
@@ -88,7 +101,7 @@ func (a *App) build() (err error) {
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
-		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots,
+		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots, Files: a.files(),
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
@@ -96,6 +109,18 @@ func (a *App) build() (err error) {
 		Now: a.now, NewID: newID, Log: a.Log, Observe: a.Metrics.Call,
 	})
 	return err
+}
+
+// files is the media check; nil where it is off.
+func (a *App) files() admission.Files {
+	if !a.Config.ChecksMedia() {
+		return nil
+	}
+	within, o := a.Config.Media.CheckWithin, a.mediaCheck
+	if o.Timeout == 0 {
+		o.Timeout = within * 4 / 5
+	}
+	return sourcecheck.New(mediacheck.New(o), within, a.now, a.Log)
 }
 
 // recording is how long what surrounds a call to Google may take beside it.
@@ -121,13 +146,13 @@ func (a *App) PoolOptions() worker.PoolOptions {
 func (a *App) Items() *worker.ItemWorker {
 	w := a.Config.Worker
 	return worker.NewItemWorker(worker.Deps{
-		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google),
+		Store: a.DB, Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google, w),
 		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew, Follow: w.Follow},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
 }
 
-// listPages bounds a live read of one location's things for people to 500 posts.
+// listPages bounds a live read of one location's things for people to 500 posts or media items.
 const listPages = 5
 
 // lists are the live reads that tools offer.
@@ -141,12 +166,21 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 			}
 			return seen, err
 		},
+		gbp.KindMedia: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
+			all, err := g.AllMedia(ctx, ref, parent, listPages)
+			seen := make([]gbp.Seen, len(all.Items))
+			for i, m := range all.Items {
+				seen[i] = gbp.Seen{Name: string(m.Name), Raw: m.Raw}
+			}
+			return seen, err
+		},
 	}
 }
 
 // executors are the effects that workers can carry out.
-func executors(g *gbpapi.Client) []worker.Executor {
+func executors(g *gbpapi.Client, w config.Worker) []worker.Executor {
 	return []worker.Executor{
+		worker.MediaUpload{Google: g, Reach: w.SendWindow + w.CallTimeout + 2*w.ClockSkew}, worker.MediaDelete{Google: g},
 		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
 	}
 }
