@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -12,7 +14,7 @@ import (
 // step itself refuses only a caller who makes us fetch too often: a call that fetches spends a preview.
 func (a *Admission) files(ctx context.Context, c *Call) error {
 	change, ok := c.change.(FileChange)
-	if !ok || checkConnections(c) != nil {
+	if !ok || slices.ContainsFunc(c.locations, c.disconnected) { // what is refused anyway fetches nothing
 		return nil
 	}
 	var sources []gbp.Source
@@ -37,9 +39,7 @@ func (a *Admission) files(ctx context.Context, c *Call) error {
 			c.Progress(0, len(unknown), errs.Tf("画像・動画 %d 件を確認しています。", "Checking %d file(s).", len(unknown)).In(c.Principal.Locale))
 		}
 		began := a.Now()
-		for s, f := range a.Files.Look(context.WithoutCancel(ctx), c.Principal.TenantID, unknown) {
-			c.found[s] = f
-		}
+		maps.Copy(c.found, a.Files.Look(context.WithoutCancel(ctx), c.Principal.TenantID, unknown))
 		c.waited += a.Now().Sub(began)
 	}
 	for i := range c.targets {

@@ -90,8 +90,11 @@ func (c *Call) foreseen(err error) error {
 	return err
 }
 
+// disconnected tells whether a store's connection has to be reconnected.
+func (c *Call) disconnected(l gbp.Location) bool { return slices.Contains(c.dead, l.ConnectionID) }
+
 func checkConnections(c *Call) error {
-	if slices.ContainsFunc(c.locations, func(l gbp.Location) bool { return slices.Contains(c.dead, l.ConnectionID) }) {
+	if slices.ContainsFunc(c.locations, c.disconnected) {
 		return errs.New(errs.GoogleReconnectRequired, errs.T("Google アカウントの接続が失効しています。再接続が必要です。", "The Google connection is no longer valid and has to be reconnected.")).
 			With(errs.Details{LiftedBy: "the owner of the Google account, in Mappy's console"})
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
-	"github.com/mappy-dev/mappy-mcp/internal/sourcecheck"
 	"github.com/mappy-dev/mappy-mcp/internal/telemetry"
 	"github.com/mappy-dev/mappy-mcp/tools"
 	"github.com/mappy-dev/mappy-mcp/worker"
@@ -48,13 +47,6 @@ type App struct {
 	now        func() time.Time
 	mediaCheck mediacheck.Options
 }
-
-// Option changes how an App is built, beyond what is a matter of configuration.
-type Option func(*App)
-
-// WithMediaCheck makes the media check work with these options, such as a test's own name server and trusted addresses. It
-// has no effect where the configuration switches the check off.
-func WithMediaCheck(o mediacheck.Options) Option { return func(a *App) { a.mediaCheck = o } }
 
 // New connects to PostgreSQL and Redis and builds everything. Redis may be away: the server then starts and refuses writes.
 func New(ctx context.Context, c config.Config, log *slog.Logger, options ...Option) (*App, error) {
@@ -111,18 +103,6 @@ func (a *App) build() (err error) {
 	return err
 }
 
-// files is the media check; nil where it is off.
-func (a *App) files() admission.Files {
-	if !a.Config.ChecksMedia() {
-		return nil
-	}
-	within, o := a.Config.Media.CheckWithin, a.mediaCheck
-	if o.Timeout == 0 {
-		o.Timeout = within * 4 / 5
-	}
-	return sourcecheck.New(mediacheck.New(o), within, a.now, a.Log)
-}
-
 // recording is how long what surrounds a call to Google may take beside it.
 const recording = 15 * time.Second
 
@@ -166,23 +146,15 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 			}
 			return seen, err
 		},
-		gbp.KindMedia: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
-			all, err := g.AllMedia(ctx, ref, parent, listPages)
-			seen := make([]gbp.Seen, len(all.Items))
-			for i, m := range all.Items {
-				seen[i] = gbp.Seen{Name: string(m.Name), Raw: m.Raw}
-			}
-			return seen, err
-		},
+		gbp.KindMedia: mediaOf(g),
 	}
 }
 
 // executors are the effects that workers can carry out.
 func executors(g *gbpapi.Client, w config.Worker) []worker.Executor {
-	return []worker.Executor{
-		worker.MediaUpload{Google: g, Reach: w.SendWindow + w.CallTimeout + 2*w.ClockSkew}, worker.MediaDelete{Google: g},
+	return append([]worker.Executor{
 		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
-	}
+	}, mediaExecutors(g, w)...)
 }
 
 // Ready tells whether both stores answer.
