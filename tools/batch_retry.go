@@ -22,6 +22,14 @@ func (c retryChange) References() admission.References {
 	return admission.References{Batch: c.BatchID, Locations: c.LocationIDs, Continues: true}
 }
 
+// Sources implements admission.FileChange.
+func (retryChange) Sources(t admission.Target) []gbp.Source {
+	if p := t.Prior; p.Continued || !p.RetryPossible || p.TargetName != "" || p.Kind != gbp.KindPost && p.Kind != gbp.KindMedia {
+		return nil
+	}
+	return gbp.SentSources(t.Prior.Kind, t.Prior.Payload)
+}
+
 // Plan implements admission.Change: the item as it was accepted.
 func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
 	p := t.Prior
@@ -44,6 +52,18 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 	}
 	if p.Kind == gbp.KindReview {
 		retriedReply(&planned, t)
+	}
+	if p.TargetName == "" {
+		planned.Sources = gbp.SentSources(p.Kind, p.Payload)
+	}
+	for _, s := range planned.Sources {
+		if f := t.Files[s]; f.Refusal != nil {
+			return leftAlone(t, unusable(*f.Refusal), l)
+		}
+	}
+	if p.Operation == "media.delete" && t.Resource != nil {
+		_, err := gbp.RecreatedMedia(t.Resource.Snapshot)
+		planned.Irreversible = err != nil
 	}
 	if p.Operation == "post.create" {
 		planned.SendBefore = gbp.PublicationTime(p.Payload)

@@ -59,6 +59,14 @@ func (c undoChange) References() admission.References {
 	return admission.References{Batch: c.BatchID, Locations: c.LocationIDs, Continues: true, Undoes: true}
 }
 
+// Sources implements admission.FileChange.
+func (undoChange) Sources(t admission.Target) []gbp.Source {
+	if p := t.Prior; p.Continued || p.Already || p.State != batch.ItemSucceeded {
+		return nil
+	}
+	return priorSources(t)
+}
+
 // Plan implements admission.Change: what takes one item back, if what it left is still there.
 func (c undoChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
 	p := t.Prior
@@ -96,6 +104,8 @@ func inverses() map[string]func(t admission.Target, now time.Time, l errs.Locale
 		"review.reply":        undoReply,
 		"review.delete_reply": undoReply,
 		"location.update":     undoLocationUpdate,
+		"media.upload":        undoMediaUpload,
+		"media.delete":        undoMediaDelete,
 	}
 }
 
@@ -133,12 +143,18 @@ func undoPostDelete(t admission.Target, now time.Time, l errs.Locale) admission.
 		return leftAlone(t, errs.T("以前の内容が残っていません。", "What it was before is not kept."), l)
 	}
 	payload := post.Encode()
-	return admission.Draft{
+	d := admission.Draft{
 		Items: []admission.Planned{{
-			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, Payload: payload, Fingerprint: post.Fingerprint(), After: gbp.View(payload),
+			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, Payload: payload, Fingerprint: post.Fingerprint(), After: gbp.View(payload), Sources: gbp.SentSources(gbp.KindPost, payload),
 		}},
 		Warnings: []gbp.Warning{{LocationID: t.Location.ID, Code: "NEW_ID", Message: errs.T("作り直した投稿は、新しい ID と公開日時になります。", "The post that is made anew has a new id and publication time.").In(l)}},
 	}
+	for _, s := range d.Items[0].Sources { // Google's own copy of the photo: Google decides, a person is told
+		if f := t.Files[s]; f.Refusal != nil {
+			d.Warnings = append(d.Warnings, gbp.Warning{LocationID: t.Location.ID, Code: "MEDIA_SUSPECT", Message: unusable(*f.Refusal).In(l)})
+		}
+	}
+	return d
 }
 
 func batchUndo(s *Set) (Tool, error) {

@@ -112,7 +112,7 @@ func changeLine(l gbp.Location, changed []profile.FieldChange, locale errs.Local
 	for i, c := range changed {
 		parts[i] = c.Field
 		if short(c.Before) && short(c.After) {
-			parts[i] += ": " + plain(c.Before, locale) + " → " + plain(c.After, locale)
+			parts[i] += ": " + inLine(c.Before, locale) + " → " + inLine(c.After, locale)
 		}
 	}
 	return l.Profile.Title + " — " + strings.Join(parts, "; ")
@@ -123,7 +123,7 @@ func short(word json.RawMessage) bool {
 	return len(word) > 0 && word[0] != '[' && len([]rune(string(word))) <= 2*lineMost
 }
 
-func plain(word json.RawMessage, locale errs.Locale) string {
+func inLine(word json.RawMessage, locale errs.Locale) string {
 	var s string
 	switch {
 	case bytes.Equal(word, []byte("null")):

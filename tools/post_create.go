@@ -86,14 +86,19 @@ func (c postChange) Headline() string {
 	return c.Post.TopicType
 }
 
+// Sources implements admission.FileChange.
+func (c postChange) Sources(t admission.Target) []gbp.Source {
+	return gbp.PostSources(c.For(t.Location.ID), t.Location)
+}
+
 // Plan implements admission.Change.
 func (c postChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
-	r, violations, warnings := gbp.RenderPost(c.For(t.Location.ID), t.Location, now, l)
+	r, violations, warnings := gbp.RenderPostWith(t.Files, c.For(t.Location.ID), t.Location, now, l)
 	d := admission.Draft{Violations: violations, Warnings: warnings}
 	if violations == nil {
 		d.Items = []admission.Planned{{
 			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, At: "post", Payload: r.Payload, Fingerprint: r.Fingerprint, After: gbp.View(r.Payload),
-			SummaryLength: utf8.RuneCountInString(r.Post.Summary), SendBefore: r.SendBefore, Links: r.Links, Phones: r.Phones,
+			SummaryLength: utf8.RuneCountInString(r.Post.Summary), SendBefore: r.SendBefore, Links: r.Links, Phones: r.Phones, Sources: r.Sources,
 		}}
 	}
 	return d

@@ -85,7 +85,7 @@ func NewSet(d Deps) (*Set, error) {
 	var faults []error
 	for _, build := range []func(*Set) (Tool, error){
 		locationList, locationGet, locationUpdate, postList, postGet, postCreate, postUpdate, postDelete,
-		reviewList, reviewGet, reviewReply, reviewDeleteReply,
+		reviewList, reviewGet, reviewReply, reviewDeleteReply, mediaList, mediaUpload, mediaDelete,
 		batchStatus, batchList, batchCancel, batchRetry, batchUndo, reportCreate, limitsGet, auditSearch,
 	} {
 		t, err := build(s)

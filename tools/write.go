@@ -56,7 +56,7 @@ func canonical(v any) []byte { return []byte(gbp.ViewOf(v)) }
 // write runs a write tool: the admission chain, then, for an accepted write, the wait that was asked for.
 func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result, error) {
 	return func(ctx context.Context, call *Call) (Result, error) {
-		c := &admission.Call{Principal: call.Principal, RequestID: call.RequestID, Operation: op, Arguments: call.Arguments}
+		c := &admission.Call{Principal: call.Principal, RequestID: call.RequestID, Operation: op, Arguments: call.Arguments, Progress: call.Progress}
 		answer, err := s.Admission.Admit(ctx, c)
 		if err != nil {
 			return Result{}, err
@@ -76,7 +76,7 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 }
 
 func previewSentence(p *admission.Preview, l errs.Locale) string {
-	lines := []string{errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", p.TargetCount).In(l)}
+	lines := []string{errs.Tf("プレビューです。何も公開していません。対象 %d 店舗。", "Preview; nothing was published. %d store(s).", len(p.TargetLocations)).In(l)}
 	for _, v := range p.ValidationErrors {
 		lines = append(lines, fmt.Sprintf("- %s: %s", v.Path, v.Message))
 	}

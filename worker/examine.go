@@ -38,6 +38,9 @@ func (r *run) examineCreate(ctx context.Context, x Creator, b Begun) (time.Durat
 		return r.cannotLook(ctx, b, err, batch.AttemptUnknown)
 	}
 	effect, others, err := r.unclaimed(ctx, effects, b)
+	if errors.Is(err, errIncomplete) {
+		return r.cannotLook(ctx, b, err, batch.AttemptUnknown)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -124,5 +127,18 @@ func (r *run) unclaimed(ctx context.Context, effects []Effect, b Begun) (*Effect
 	if err != nil || len(free) == 0 {
 		return nil, 0, err
 	}
-	return byName[free[0]], len(free) - 1, nil
+	first := byName[free[0]]
+	if first.Perhaps {
+		other, err := r.Store.Undecided(ctx, r.tenant, b.Item.LocationName, b.Item.ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		if other || len(free) > 1 {
+			return nil, 0, errSeveral
+		}
+	}
+	return first, len(free) - 1, nil
 }
+
+// errSeveral keeps an item from being given somebody else's effect.
+var errSeveral = fmt.Errorf("several could be meant: %w", errIncomplete)

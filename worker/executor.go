@@ -66,6 +66,9 @@ type Effect struct {
 	// Mirror is a store's data after an edit of it, Attributes the list of its attributes.
 	Mirror     *gbp.Location
 	Attributes json.RawMessage
+	// Perhaps is true when only kind and time say that the effect is an item's: it is taken for it while nothing else could be
+	// meant.
+	Perhaps bool
 }
 
 // outcome is the successful or rejected end of an item whose effect exists.
@@ -89,6 +92,14 @@ func RejectedText(reason string) errs.Text {
 			"Google took it and refused to publish its content, giving no reason. Look for phone numbers or forbidden wording.")
 	}
 	return errs.Tf("Google は受け取りましたが、内容を理由に公開を拒否しました (%s)。", "Google took it and refused to publish its content (%s).", reason)
+}
+
+// Media is what media executors need of the Google client.
+type Media interface {
+	CreateMedia(ctx context.Context, ref gbpapi.Ref, parent string, body []byte) (gbp.RemoteMedia, error)
+	AllMedia(ctx context.Context, ref gbpapi.Ref, parent string, maxPages int) (gbpapi.MediaList, error)
+	GetMedia(ctx context.Context, ref gbpapi.Ref, name gbp.MediaName) (gbp.RemoteMedia, error)
+	DeleteMedia(ctx context.Context, ref gbpapi.Ref, name gbp.MediaName) error
 }
 
 // Posts is what post executors need of the Google client.

@@ -23,6 +23,9 @@ type Follower interface {
 	Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error)
 }
 
+// Patient is a Follower whose writes Google shows late: for so long after acceptance not being found says nothing.
+type Patient interface{ Patience() time.Duration }
+
 // Bounds of following: how many items of a tenant one run looks at, how long one is held by the run, the longest pause
 // between two looks, and how often one is looked at at all. With the first pause of two minutes the last look is about a
 // week after acceptance; reviews by Google take minutes to days.
@@ -137,12 +140,14 @@ func (w *ItemWorker) followed(ctx context.Context, x Executor, tenant authn.Tena
 	switch {
 	case gone && d.Item.Publication == batch.Deleted:
 		return Outcome{Note: "the deletion is confirmed"}, nil
-	case gone && d.Follows+1 < w.Attempts: // single answers of that kind are wrong now and then
+	case gone && (d.Follows+1 < w.Attempts || w.early(f, d.Item)): // single answers of that kind are wrong now and then
 		return Outcome{Note: "not found; looked at again", Follow: w.Windows.next(d.Follows)}, nil
 	case gone:
 		return Outcome{State: batch.ItemSucceeded, Publication: batch.Deleted, Executed: errs.ExecutedYes, Note: "somebody took it down"}, nil
 	case err != nil:
 		return Outcome{}, err
+	case d.Item.Publication == batch.Deleted && e.Publication == batch.Deleted: // a reply, whose review stays
+		return Outcome{Note: "the deletion is confirmed"}, nil
 	case d.Item.Publication == batch.Deleted:
 		return w.stillThere(d), nil
 	}
@@ -155,6 +160,12 @@ func (w *ItemWorker) followed(ctx context.Context, x Executor, tenant authn.Tena
 		}
 	}
 	return o, nil
+}
+
+// early tells whether Google may still be on its way to showing an item. It ends with the last look.
+func (w *ItemWorker) early(f Follower, i batch.Item) bool {
+	p, ok := f.(Patient)
+	return ok && w.Now().Sub(i.FinishedAt) < p.Patience()
 }
 
 // stillThere is a deletion that Google answered and does not show. After some looks it counts as failed.

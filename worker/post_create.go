@@ -20,7 +20,7 @@ type PostCreate struct{ Google Posts }
 // lookPages bounds one reading back to 1,000 posts; beyond it absence cannot be claimed.
 const lookPages = 10
 
-var errIncomplete = errors.New("the list of posts could not be read completely")
+var errIncomplete = errors.New("what is at Google could not be told completely")
 
 // Operation implements Executor.
 func (PostCreate) Operation() string { return "post.create" }

@@ -38,3 +38,12 @@ func (x ReviewDeleteReply) Send(ctx context.Context, tenant authn.TenantID, i ba
 	}
 	return replyEffect(i, nil), nil
 }
+
+// Follow implements Follower: no reply is what was asked for.
+func (x ReviewDeleteReply) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
+	r, err := x.Google.GetReview(ctx, ref(tenant, i), gbp.ReviewName(i.TargetName))
+	if err != nil {
+		return Effect{}, err
+	}
+	return reviewEffect(r), nil
+}

@@ -58,6 +58,25 @@ func (x ReviewReply) Send(ctx context.Context, tenant authn.TenantID, i batch.It
 	return replyEffect(i, &reply), nil
 }
 
+// Follow implements Follower. A reply that no longer says what the item wrote was replaced by somebody, and is no longer its.
+func (x ReviewReply) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
+	var wrote struct {
+		Comment string `json:"comment"`
+	}
+	if err := json.Unmarshal(i.Payload, &wrote); err != nil {
+		return Effect{}, fmt.Errorf("payload of item %s: %w", i.ID, err)
+	}
+	r, err := x.Google.GetReview(ctx, ref(tenant, i), gbp.ReviewName(i.TargetName))
+	if err != nil {
+		return Effect{}, err
+	}
+	e := reviewEffect(r)
+	if !r.Says(wrote.Comment) {
+		e.Publication = batch.Deleted
+	}
+	return e, nil
+}
+
 // replyEffect is a review after its reply was written, or deleted (nil). It is put together from the review as it was read
 // just before. Should that be unreadable, our copy of the review stays as it is, and following up tells.
 func replyEffect(i batch.Item, reply *gbp.RemoteReply) Effect {

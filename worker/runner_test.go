@@ -39,6 +39,7 @@ type rig struct {
 	postponed []time.Duration
 	looks     []int
 	unclaimed func([]string) []string
+	undecided bool
 
 	answers  []slots.Answer
 	slotErr  error
@@ -105,6 +106,11 @@ func (r *rig) Postpone(ctx context.Context, _ authn.TenantID, _ batch.AttemptID,
 func (r *rig) EndWaiting(_ context.Context, _ authn.TenantID, connection string) ([]worker.Ended, error) {
 	r.note("end " + connection)
 	return []worker.Ended{{Batch: "01", Operation: "post.create", Items: 2}}, nil
+}
+
+func (r *rig) Undecided(context.Context, authn.TenantID, gbp.LocationName, batch.ItemID) (bool, error) {
+	r.note("undecided")
+	return r.undecided, nil
 }
 
 func (r *rig) Unclaimed(_ context.Context, _ authn.TenantID, names []string, _ time.Time) ([]string, error) {

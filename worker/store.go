@@ -60,6 +60,8 @@ type Store interface {
 	EndWaiting(ctx context.Context, tenant authn.TenantID, connection string) ([]Ended, error)
 	// Unclaimed filters Google's names for those that an attempt begun at since may have made.
 	Unclaimed(ctx context.Context, tenant authn.TenantID, names []string, since time.Time) ([]string, error)
+	// Undecided tells whether other items have attempts at the location whose outcome nobody knows yet.
+	Undecided(ctx context.Context, tenant authn.TenantID, location gbp.LocationName, except batch.ItemID) (bool, error)
 }
 
 // Peek is an item as it stands before its turn, read without a lock.

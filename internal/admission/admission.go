@@ -2,7 +2,7 @@
 // refuse it; what comes out is a batch of items for the workers, or a preview, or a value of the error catalogue. Every
 // outcome is audited, refusals too.
 //
-// A call is admitted or refused within [Deadline]. The client going away does not stop it: what was accepted stays
+// A call is admitted or refused within [Deadline], the time not counted in which files behind addresses are looked at. The client going away does not stop it: what was accepted stays
 // accepted, and is found again under the same idempotency key.
 package admission
 
@@ -22,7 +22,8 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 )
 
-// Deadline is how long an admission may take, dependencies that hang included.
+// Deadline is how long an admission may take, dependencies that hang included, and without the media check, which has a bound
+// of its own.
 const Deadline = 2 * time.Second
 
 // Safety are the arguments that every write tool has.
@@ -133,6 +134,14 @@ type (
 	}
 )
 
+// Files look at the files behind addresses; see package sourcecheck.
+type Files interface {
+	// Known gives what was lately found about the sources, and those that have to be fetched.
+	Known(tenant authn.TenantID, sources []gbp.Source) (known gbp.SourceFiles, unknown []gbp.Source)
+	// Look gives a verdict about every source, within a bound of its own.
+	Look(ctx context.Context, tenant authn.TenantID, sources []gbp.Source) gbp.SourceFiles
+}
+
 // Deps are what an Admission works with.
 type Deps struct {
 	Store   Store
@@ -142,6 +151,8 @@ type Deps struct {
 	Slots   Slots
 	// Validator asks Google about a preview; nil asks never.
 	Validator Validator
+	// Files is nil where the media check is off: addresses are then handed to Google as they are, with a warning.
+	Files Files
 	// Now is the clock for waits and for what is relative to today; deadlines are the database's.
 	Now func() time.Time
 	// NewID makes ULIDs for batches and items, Nonce unique words for calls.
@@ -172,6 +183,8 @@ type Call struct {
 	RequestID string
 	Operation Operation
 	Arguments json.RawMessage
+	// Progress tells a client that asked for it what is waited for; may be nil.
+	Progress func(done, total int, message string)
 
 	now         time.Time
 	nonce       string
@@ -184,6 +197,8 @@ type Call struct {
 	locations   []gbp.Location // the targets' stores, each once
 	origin      batch.Batch    // the earlier batch that is continued
 	dead        []string       // connections of the tenant that have to be reconnected
+	found       gbp.SourceFiles
+	waited      time.Duration // for what has a bound of its own
 	plan        []Planned
 	warnings    []gbp.Warning
 	digest      []byte
@@ -210,15 +225,24 @@ type Answer struct {
 
 // Admit takes a call through the chain. The error is always from the catalogue.
 func (a *Admission) Admit(ctx context.Context, c *Call) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Deadline)
-	defer cancel()
 	c.now, c.nonce = a.Now(), a.NewID()
-	for _, s := range chain {
+	return a.pass(context.WithoutCancel(ctx), c, chain)
+}
+
+// pass takes a call through steps within what is left of its time, which stands still for what has a bound of its own.
+func (a *Admission) pass(base context.Context, c *Call, steps []step) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(base, Deadline-(a.Now().Sub(c.now)-c.waited))
+	defer cancel()
+	for i, s := range steps {
+		before := c.waited
 		if err := s.run(a, ctx, c); err != nil {
 			return nil, a.refuse(ctx, c, s.name, err)
 		}
 		if c.answer != nil {
 			return c.answer, nil
+		}
+		if c.waited > before {
+			return a.pass(base, c, steps[i+1:])
 		}
 	}
 	return nil, errs.From(errNoAnswer)

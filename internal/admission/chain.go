@@ -18,6 +18,7 @@ var chain = []step{
 	{"scope", (*Admission).scope},               // token's scope, read-only mode, kill switches
 	{"replay", (*Admission).replay},             // the same key again: the first answer, or a conflict
 	{"authorise", (*Admission).authorise},       // every referenced location is the caller's
+	{"files", (*Admission).files},               // what is behind the addresses of photos, within a bound of its own
 	{"validate", (*Admission).validate},         // business rules per store, rendered payloads, warnings
 	{"preview", (*Admission).preview},           // a dry run ends here, having spent nothing
 	{"claim", (*Admission).claim},               // one call per key at a time

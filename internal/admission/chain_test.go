@@ -12,7 +12,7 @@ func TestChainOrder(t *testing.T) {
 	for _, s := range chain {
 		names = append(names, s.name)
 	}
-	want := []string{"parse", "scope", "replay", "authorise", "validate", "preview", "claim", "confirmation", "limits", "enqueue"}
+	want := []string{"parse", "scope", "replay", "authorise", "files", "validate", "preview", "claim", "confirmation", "limits", "enqueue"}
 	if !slices.Equal(names, want) {
 		t.Fatalf("chain is %v, want %v", names, want)
 	}

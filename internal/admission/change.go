@@ -21,6 +21,8 @@ type Operation struct {
 	Reversible Reversible
 	// Reads is true for what has no effect on a profile.
 	Reads bool
+	// CountStores is true when a confirmation by number counts stores and not items.
+	CountStores bool
 	// Ask is the first sentence of the question to a person: what will happen to n targets of the named stores. headline is
 	// the beginning of the text, "" for a write without one.
 	Ask func(n int, stores, headline string) errs.Text
@@ -40,6 +42,13 @@ type Change interface {
 	Headline() string
 }
 
+// FileChange is a Change that may hand files to Google by their addresses. They are looked at before it is planned.
+type FileChange interface {
+	Change
+	// Sources are the files for one target.
+	Sources(t Target) []gbp.Source
+}
+
 // References name what a change is about, each thing once, in the caller's order.
 type References struct {
 	// Locations are stores; together with Batch they narrow it to these.
@@ -47,6 +56,8 @@ type References struct {
 	// Resources are our ids of posts, reviews or media, as Kind says.
 	Kind      gbp.Kind
 	Resources []string
+	// PerLocation is how many targets there are at each location; 0 is one.
+	PerLocation int
 	// Batch is an earlier batch whose items are the targets.
 	Batch batch.ID
 	// Continues is true for undo and retry, which are one's own or need batches:manage, and whose batch has to be finished.
@@ -60,7 +71,7 @@ func (r References) size() int {
 	if r.Batch != "" {
 		return 1
 	}
-	return len(r.Locations) + len(r.Resources)
+	return len(r.Locations)*max(r.PerLocation, 1) + len(r.Resources)
 }
 
 // Target is one thing that a change is about, with what we know of it.
@@ -70,6 +81,8 @@ type Target struct {
 	Resource *gbp.Resource
 	// Prior is the earlier item, where the change is about an earlier batch.
 	Prior *Prior
+	// Files are what the media check found about the change's files.
+	Files gbp.SourceFiles
 }
 
 // Prior is an item of an earlier batch.
@@ -121,6 +134,10 @@ type Planned struct {
 	Bound map[string]string
 	// Line says the change in one line for the question to a person; "" says nothing.
 	Line string
+	// Sources are the files that Google will fetch.
+	Sources []gbp.Source
+	// Irreversible is true when this one effect cannot be undone although its kind can.
+	Irreversible bool
 	// Confirm is why a person has to agree whatever the number of targets; "" for no reason of its own.
 	Confirm string
 	// Already is true when there is nothing left to do: the item succeeds without a call.

@@ -13,6 +13,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
 // confirmation checks the confirm token, or asks for one. It only reads: a refused call leaves the token unspent, and the
@@ -80,6 +81,9 @@ func bound(c *Call) map[int64]map[string]string {
 			out[id]["version"+of] = r.Expected
 		}
 		out[id]["content"+of] += digest(r.Payload)
+		for _, s := range r.Sources { // a file that was swapped since is not what the person saw
+			out[id]["media"] += c.found[s].SHA256
+		}
 	}
 	return out
 }
@@ -153,7 +157,11 @@ func changedTargets(then, now map[int64]map[string]string) []errs.ChangedTarget 
 // question is what the person is asked, in the tenant's language, written from current data.
 func (a *Admission) question(c *Call) string {
 	ask := c.Operation.Ask(len(c.plan), names(c), audit.Head(c.change.Headline()))
-	return ask.In(c.Principal.Locale) + "\n" + planLines(c) + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
+	text := ask.In(c.Principal.Locale)
+	if w := weight(c); w != "" {
+		text += "\n" + w
+	}
+	return text + "\n" + planLines(c) + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
 }
 
 // planLines are the changes in one line each, as far as they have one; the preview has them all.
@@ -172,6 +180,34 @@ func planLines(c *Call) string {
 		}
 	}
 	return b.String()
+}
+
+// weight says how much an upload sends: the bytes of its files, and those times the stores.
+func weight(c *Call) string {
+	total, known := c.mediaBytes("media.upload")
+	var sent int64
+	stores := map[gbp.LocationID]bool{}
+	for _, r := range c.plan {
+		if r.Operation != "media.upload" || r.Already {
+			continue
+		}
+		stores[r.Location.ID] = true
+		for _, s := range r.Sources {
+			sent += c.found[s].Bytes
+		}
+	}
+	var t errs.Text
+	switch {
+	case len(stores) == 0:
+		return ""
+	case !known:
+		t = errs.T("ファイルの大きさは確認できていません。", "The size of the files is not known.")
+	case sent == total*int64(len(stores)):
+		t = errs.Tf("ファイル %[1]d バイト × %[2]d 店舗 = %[3]d バイト。", "Files: %[1]d bytes × %[2]d store(s) = %[3]d bytes.", total, len(stores), sent)
+	default:
+		t = errs.Tf("ファイルは合わせて %[1]d バイト、%[2]d 店舗への送信は %[3]d バイト。", "Files: %[1]d bytes in all; %[3]d bytes go to %[2]d store(s).", total, len(stores), sent)
+	}
+	return t.In(c.Principal.Locale)
 }
 
 // shownNames is how many stores a question names before it only counts.

@@ -24,8 +24,8 @@ func (a *Admission) parse(_ context.Context, c *Call) error {
 	if safety.OnFailure == "" {
 		safety.OnFailure = batch.OnFailureContinue
 	}
-	if n := change.References().size(); n > c.Principal.Policy.MaxTargets {
-		return tooMany(n, c.Principal.Policy.MaxTargets)
+	if refs := change.References(); refs.size() > c.Principal.Policy.MaxTargets {
+		return tooManyNamed(refs, c.Principal.Policy.MaxTargets)
 	}
 	c.change, c.safety, c.canonical = change, safety, change.Canonical()
 	h := sha256.New()
@@ -52,12 +52,20 @@ func Invalid(v []errs.Violation) error {
 
 // TargetsError turns the decoder's word on too many targets into TOO_MANY_TARGETS.
 func TargetsError(v []errs.Violation, limit int) error {
-	targets := []string{"location_ids", "post_ids", "posts", "media_ids", "updates"}
+	targets := []string{"location_ids", "post_ids", "posts", "media_ids", "media", "updates"}
 	if slices.ContainsFunc(v, func(x errs.Violation) bool { return x.Rule == "max_items" && slices.Contains(targets, x.Path) }) {
 		return errs.New(errs.TooManyTargets, errs.Tf("1 回に指定できる対象は %d 件までです。", "One batch takes at most %d targets.", limit)).
 			With(errs.Details{Limit: limit, Violations: v})
 	}
 	return nil
+}
+
+func tooManyNamed(r References, limit int) error {
+	if r.PerLocation <= 1 {
+		return tooMany(r.size(), limit)
+	}
+	return errs.New(errs.TooManyTargets, errs.Tf("%[1]d 店舗 × %[2]d 件 = %[3]d 件です。1 回に指定できるのは %[4]d 件までです。", "%[1]d stores × %[2]d items = %[3]d targets; one batch takes at most %[4]d.",
+		len(r.Locations), r.PerLocation, r.size(), limit)).With(errs.Details{Limit: limit})
 }
 
 func tooMany(n, limit int) error {

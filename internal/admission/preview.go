@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 		WouldExecute: refusal == nil, Operation: c.Operation.Name, Environment: a.Environment, AsOf: gbp.OldestSync(c.locations, c.now).UTC().Format(time.RFC3339),
 		TargetCount: c.count(), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
 		ValidationErrors: append([]errs.Violation{}, c.violations...), ValidationWarnings: warningsOf(c), WouldRefuse: refusal,
-		EstimatedGBPAPICalls: calls(c), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: c.Operation.Reversible,
+		EstimatedGBPAPICalls: calls(c), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: reversible(c),
 		Confirmation: Confirmation{Required: c.reason != "", Reason: c.reason}, PreviewDigest: "sha256:" + hex.EncodeToString(c.digest),
 	}
 	if c.reason != "" && c.refusal == nil {
@@ -54,6 +55,24 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 	}
 	c.answer = &Answer{Preview: p}
 	return nil
+}
+
+// reversible is what the operation says, and what of this very plan no undo brings back.
+func reversible(c *Call) Reversible {
+	r := c.Operation.Reversible
+	lost := 0
+	for _, p := range c.plan {
+		if irreversible(p) {
+			lost++
+		}
+	}
+	switch {
+	case lost > 0 && lost == len(c.plan):
+		return Reversible{}
+	case lost > 0:
+		r.Loses = append(slices.Clone(r.Loses), fmt.Sprintf("%d of the %d targets for good; see the warnings", lost, len(c.plan)))
+	}
+	return r
 }
 
 func (a *Admission) offerToken(ctx context.Context, c *Call, out *Confirmation) {

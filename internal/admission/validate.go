@@ -90,8 +90,11 @@ func (c *Call) foreseen(err error) error {
 	return err
 }
 
+// disconnected tells whether a store's connection has to be reconnected.
+func (c *Call) disconnected(l gbp.Location) bool { return slices.Contains(c.dead, l.ConnectionID) }
+
 func checkConnections(c *Call) error {
-	if slices.ContainsFunc(c.locations, func(l gbp.Location) bool { return slices.Contains(c.dead, l.ConnectionID) }) {
+	if slices.ContainsFunc(c.locations, c.disconnected) {
 		return errs.New(errs.GoogleReconnectRequired, errs.T("Google アカウントの接続が失効しています。再接続が必要です。", "The Google connection is no longer valid and has to be reconnected.")).
 			With(errs.Details{LiftedBy: "the owner of the Google account, in Mappy's console"})
 	}
@@ -104,7 +107,7 @@ func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 	}
 	var places []Place
 	for _, r := range c.plan {
-		if r.Operation == "post.create" {
+		if r.Operation == "post.create" || r.Operation == "media.upload" {
 			places = append(places, Place{Location: r.Location.ID, Fingerprint: r.Fingerprint})
 		}
 	}
@@ -126,7 +129,8 @@ func (a *Admission) warnAboutState(ctx context.Context, c *Call) error {
 		if !r.SameContentAt.IsZero() {
 			warn(l.ID, "DUPLICATE_CONTENT", errs.T("同じ内容が 24 時間以内にこの店舗へ投稿されたか、投稿待ちです。", "The same content was posted to this store within 24 hours, or is waiting to be."))
 		}
-		if !r.LastPostAt.IsZero() && c.now.Sub(r.LastPostAt) < time.Hour {
+		posts := slices.ContainsFunc(c.plan, func(p Planned) bool { return p.Operation == "post.create" && p.Location.ID == l.ID })
+		if posts && !r.LastPostAt.IsZero() && c.now.Sub(r.LastPostAt) < time.Hour {
 			warn(l.ID, "RECENT_POST_DETECTED", errs.T("前回の投稿から 1 時間たっていません。", "The previous post is less than an hour old."))
 		}
 		if l.PendingGoogleEdit {
@@ -163,10 +167,12 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 		c.reason = "target_count"
 	case c.units() >= p.ReportConfirmUnits:
 		c.reason = "report_units"
-	case !c.Operation.Reversible.Possible && !c.Operation.Reads && len(c.plan) > 0:
+	case !c.Operation.Reversible.Possible && !c.Operation.Reads && len(c.plan) > 0 || slices.ContainsFunc(c.plan, irreversible):
 		c.reason = "irreversible"
 	case own != "":
 		c.reason = own
+	case heavy(c):
+		c.reason = "media_bytes"
 	case len(foreign) > 0:
 		c.reason = "unknown_link"
 	case p.ConfirmAlways:
@@ -175,15 +181,30 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// manyTargets counts by the effect performed and by item, what is done already left out. Store data counts by store, whether or
-// not one takes two items.
+func irreversible(r Planned) bool { return r.Irreversible && !r.Already }
+
+// heavy tells whether the files of an upload weigh as much as needs a confirmation, each counted once. What nobody weighed
+// counts as too much.
+func heavy(c *Call) bool {
+	total, known := c.mediaBytes("media.upload")
+	return !known || total >= c.Principal.Policy.ConfirmMediaBytes
+}
+
+// manyTargets counts by the effect performed and by item, or by store where the operation says so and for store data, of which
+// one store may take two items; what is done already is left out.
 func manyTargets(c *Call) bool {
-	n := map[string]int{}
-	for i, r := range c.plan {
-		again := r.Kind == gbp.KindLocation && slices.ContainsFunc(c.plan[:i], func(o Planned) bool { return o.Location.ID == r.Location.ID && o.Operation == r.Operation })
-		if !r.Already && !again {
-			n[r.Operation]++
+	type place struct {
+		operation string
+		store     gbp.LocationID
+	}
+	n, seen := map[string]int{}, map[place]bool{}
+	for _, r := range c.plan {
+		at := place{r.Operation, r.Location.ID}
+		if r.Already || (c.Operation.CountStores || r.Kind == gbp.KindLocation) && seen[at] {
+			continue
 		}
+		seen[at] = true
+		n[r.Operation]++
 	}
 	for op, count := range n {
 		if at, limited := c.Principal.Policy.ConfirmAt[op]; limited && count >= at {

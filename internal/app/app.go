@@ -23,6 +23,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/liveread"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
+	"github.com/mappy-dev/mappy-mcp/internal/mediacheck"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 	"github.com/mappy-dev/mappy-mcp/internal/redisdb"
@@ -46,12 +47,16 @@ type App struct {
 	Tools   *tools.Set
 	Metrics *telemetry.Metrics
 
-	now func() time.Time
+	now        func() time.Time
+	mediaCheck mediacheck.Options
 }
 
 // New connects to PostgreSQL and Redis and builds everything. Redis may be away: the server then starts and refuses writes.
-func New(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
+func New(ctx context.Context, c config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a := &App{Config: c, Log: log, Metrics: telemetry.NewMetrics(), now: time.Now} //nolint:forbidigo // here the real clock enters
+	for _, o := range options {
+		o(a)
+	}
 	if c.DatabaseURL == "" || c.RedisURL == "" {
 		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
 	}
@@ -92,7 +97,7 @@ func (a *App) build() (err error) {
 	newID := ids.NewSource(a.now).New
 	limiter := ratelimit.New(a.Redis)
 	adm := admission.New(admission.Deps{
-		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots, Validator: validator{a.Google, a.Slots},
+		Store: a.DB, Claims: idempotency.NewClaims(a.Redis), Tokens: confirm.NewStore(a.Redis, a.now), Limiter: limiter, Slots: a.Slots, Validator: validator{a.Google, a.Slots}, Files: a.files(),
 		Now: a.now, NewID: newID, ReadOnly: c.ReadOnly, Environment: c.Environment, Log: a.Log, Fault: fault.Hit,
 	})
 	a.Tools, err = tools.NewSet(tools.Deps{
@@ -134,13 +139,13 @@ func (a *App) Syncs() locsync.Periodic {
 func (a *App) Items() *worker.ItemWorker {
 	w := a.Config.Worker
 	return worker.NewItemWorker(worker.Deps{
-		Store: worker.Announcing(a.DB, a.Hints), Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google),
+		Store: worker.Announcing(a.DB, a.Hints), Slots: a.Slots, Tokens: a.Tokens, Executors: executors(a.Google, w),
 		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew, Follow: w.Follow},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
 }
 
-// listPages bounds a live read of one location's things for people to 500 posts.
+// listPages bounds a live read of one location's things for people to 500 posts or media items.
 const listPages = 5
 
 // lists are the live reads that tools offer.
@@ -157,12 +162,13 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 		gbp.KindReview: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
 			return newestReviews(ctx, g, ref, parent)
 		},
+		gbp.KindMedia: mediaOf(g),
 	}
 }
 
 // executors are the effects that workers can carry out.
-func executors(g *gbpapi.Client) []worker.Executor {
-	return []worker.Executor{
+func executors(g *gbpapi.Client, w config.Worker) []worker.Executor {
+	return append([]worker.Executor{
 		worker.PostCreate{Google: g},
 		worker.PostUpdate{Google: g},
 		worker.PostDelete{Google: g},
@@ -170,7 +176,7 @@ func executors(g *gbpapi.Client) []worker.Executor {
 		worker.ReviewDeleteReply{Google: g},
 		worker.ReportCreate{Google: g},
 		worker.LocationUpdate{Google: g},
-	}
+	}, mediaExecutors(g, w)...)
 }
 
 // Ready tells whether both stores answer.

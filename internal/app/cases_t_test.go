@@ -562,6 +562,13 @@ func TestF108EveryAnswer(t *testing.T) {
 		{d.Token, "post.list", stack.Args{"state": "GONE"}, errs.InvalidArgument, []string{"state", "LIVE"}},
 		{d.Token, "post.get", stack.Args{"post_id": postID}, "", []string{postID, "LIVE"}},
 		{d.Token, "post.get", stack.Args{"post_id": nobody}, errs.PostNotFound, []string{nobody}},
+		{d.Token, "media.list", stack.Args{"category": "EXTERIOR"}, "", []string{"10 photo(s) and video(s) on 10 store(s)"}},
+		{d.Token, "media.list", stack.Args{"category": "FRONT"}, errs.InvalidArgument, []string{"category", "INTERIOR"}},
+		{d.Token, "media.list", stack.Args{"page_token": "!"}, errs.InvalidArgument, []string{"page_token"}},
+		{d.Token, "media.upload", upload(ids[:2], item("https://komorebi-coffee.example/a.jpg", "MENU")), errs.ConfirmationRequired, []string{"confirm_token: ", "2 photo(s) or video(s)", "not known"}},
+		{d.Token, "media.upload", upload(ids[:1], item("https://komorebi-coffee.example/a.jpg", "COVER")).With("dry_run", true), "", []string{"REPLACES_PHOTO", "MEDIA_NOT_CHECKED"}},
+		{d.Token, "media.delete", stack.Args{"media_ids": []string{nobody}}, errs.MediaNotFound, []string{nobody}},
+		{ja, "media.list", stack.Args{}, "", []string{"件の写真・動画"}},
 		{d.Token, "batch.status", stack.Args{"batch_id": batchID}, "", []string{batchID, "done"}},
 		{d.Token, "batch.status", stack.Args{"batch_id": nobody}, errs.BatchNotFound, []string{nobody}},
 		{d.Token, "batch.list", stack.Args{}, "", []string{batchID}},
@@ -626,6 +633,7 @@ func TestF108EveryAnswer(t *testing.T) {
 			"post.update": postArgs(nobody, "v", stack.Args{"summary": "x"}), "post.delete": {"post_ids": []string{nobody}}, "batch.undo": {"batch_id": nobody}, "report.create": reportArgs(ids[:1]), "batch.retry": {"batch_id": nobody},
 			"review.get": {"review_id": nobody}, "review.reply": reply(nobody, "x"), "review.delete_reply": {"review_id": nobody},
 			"location.update": one(map[string]any{"location_id": ids[0], "expected_version": "v", "changes": labelled("x")}),
+			"media.upload":    upload(ids[:1], item("https://komorebi-coffee.example/a.jpg", "MENU")), "media.delete": {"media_ids": []string{nobody}},
 		}[x.Name]
 		r := d.callAs(bare, x.Name, args)
 		if x.Scope == "" { // it depends on the batch, and this one is nobody's

@@ -105,7 +105,7 @@ func TestLocationPartialFailureAndRetry(t *testing.T) {
 	}
 	d.behind(4, "labels", `["theirs"]`)
 	d.Sync(stack.Tenant)
-	p := d.previewOf("batch.retry", stack.Args{"batch_id": v.BatchID}).Preview
+	p := d.previewOf("batch.retry", stack.Args{"batch_id": v.BatchID})
 	if p.TargetCount != 1 || string(p.Changes[0].After) != `{"labels":["夜営業"]}` || !hasWarning(p.ValidationWarnings, "LEFT_ALONE") {
 		t.Fatalf("%+v", p)
 	}
@@ -185,7 +185,7 @@ func TestLocationNumbers(t *testing.T) {
 		t.Fatalf("%s %d", v.Status, v.SuccessCount)
 	}
 	mixed := stack.Args{"updates": []any{d.change(0, labelled("夜営業")), d.change(1, labelled("昼営業"))}}
-	p := d.previewOf("location.update", mixed).Preview
+	p := d.previewOf("location.update", mixed)
 	if p.TargetCount != 1 || !hasWarning(p.ValidationWarnings, "LEFT_ALONE") || !p.WouldExecute {
 		t.Errorf("%+v", p)
 	}
@@ -320,7 +320,7 @@ func TestF068GooglesOwnVersion(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	week := one(d.change(0, stack.Args{"regular_hours": []any{hours("monday", "10:00", "16:00")}}))
-	p := d.previewOf("location.update", week).Preview
+	p := d.previewOf("location.update", week)
 	if !hasWarning(p.ValidationWarnings, "PENDING_GOOGLE_EDIT") || p.Confirmation.Required || len(p.ValidationWarnings) != 1 || !strings.Contains(p.ValidationWarnings[0].Message, "03-7777-7777") {
 		t.Fatalf("%+v", p)
 	}
@@ -358,7 +358,7 @@ func TestLocationFollow(t *testing.T) {
 	if v.Status != batch.Done || v.Items[0].Publication != batch.PendingReview || v.Items[1].Publication != batch.PendingReview {
 		t.Fatalf("%+v", v.Items)
 	}
-	if p := d.previewOf("location.update", one(d.change(0, stack.Args{"store_code": "X1"}))).Preview; !hasWarning(p.ValidationWarnings, "PENDING_GOOGLE_EDIT") {
+	if p := d.previewOf("location.update", one(d.change(0, stack.Args{"store_code": "X1"}))); !hasWarning(p.ValidationWarnings, "PENDING_GOOGLE_EDIT") {
 		t.Errorf("%+v", p.ValidationWarnings)
 	}
 	// The fourth store goes back at once.
@@ -435,17 +435,17 @@ func TestLocationValidateOnly(t *testing.T) {
 		return n
 	}
 	good := one(d.change(0, labelled("x")))
-	if p := d.previewOf("location.update", good).Preview; !p.WouldExecute || asked() != 1 || hasWarning(p.ValidationWarnings, "GOOGLE_NOT_ASKED") {
+	if p := d.previewOf("location.update", good); !p.WouldExecute || asked() != 1 || hasWarning(p.ValidationWarnings, "GOOGLE_NOT_ASKED") {
 		t.Errorf("%d asked: %+v", asked(), p)
 	}
 	// The store code is another store's, which only Google knows for certain.
 	taken := one(d.change(0, stack.Args{"store_code": d.Locations[1].Profile.StoreCode}))
-	p := d.previewOf("location.update", taken).Preview
+	p := d.previewOf("location.update", taken)
 	if p.WouldExecute || p.WouldRefuse.ErrorCode != errs.InvalidArgument || len(p.ValidationErrors) != 1 || p.ValidationErrors[0].Rule != "google_refuses" || p.ValidationErrors[0].Path != "updates[0].changes.store_code" || p.Confirmation.ConfirmToken != "" {
 		t.Errorf("%+v", p)
 	}
 	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocationsPatch, Answer: gbpsim.AnswerError, Status: 503, Count: 1})
-	if p := d.previewOf("location.update", good).Preview; !p.WouldExecute || !hasWarning(p.ValidationWarnings, "GOOGLE_NOT_ASKED") {
+	if p := d.previewOf("location.update", good); !p.WouldExecute || !hasWarning(p.ValidationWarnings, "GOOGLE_NOT_ASKED") {
 		t.Errorf("%+v", p)
 	}
 	if n := len(d.sentBodies(gbpsim.RouteLocationsPatch)); n != 0 {
@@ -499,7 +499,7 @@ func TestLocationAttributes(t *testing.T) {
 	if sent := d.sentBodies(gbpsim.RouteLocationsUpdateAttributes); len(sent) != 1 || sent[0].Query != "attributeMask=attributes%2Fhas_delivery" {
 		t.Errorf("%+v", sent)
 	}
-	p := d.previewOf("location.update", replace).Preview // now they are known
+	p := d.previewOf("location.update", replace) // now they are known
 	if !p.WouldExecute || !strings.Contains(string(p.Changes[0].Before), "has_takeout") {
 		t.Errorf("%+v", p)
 	}

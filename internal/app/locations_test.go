@@ -71,17 +71,6 @@ func (d *desk) behind(n int, field, value string) {
 	}
 }
 
-func (d *desk) previewOf(tool string, args stack.Args) (p struct {
-	tools.Write
-}) {
-	d.t.Helper()
-	p.Write = stack.Into[tools.Write](d.t, d.call(tool, args.With("dry_run", true)))
-	if p.Preview == nil {
-		d.t.Fatalf("no preview: %+v", p)
-	}
-	return p
-}
-
 func hours(day, open, closing string) map[string]any {
 	return map[string]any{"day": day, "open": open, "close": closing}
 }
@@ -95,7 +84,7 @@ func TestF063OneDayOfTheWeek(t *testing.T) {
 		t.Fatalf("%+v", before)
 	}
 	args := one(d.change(0, stack.Args{"regular_hours": []any{hours("monday", "10:00", "16:00")}}))
-	p := d.previewOf("location.update", args).Preview
+	p := d.previewOf("location.update", args)
 	g := p.Changes[0]
 	var was, is struct {
 		RegularHours []map[string]any `json:"regular_hours"`
@@ -238,7 +227,7 @@ func TestF059RefusedLocally(t *testing.T) {
 	if v := d.done("location.update", one(good)); v.Status != batch.Done {
 		t.Errorf("%+v", v)
 	}
-	if w := d.previewOf("location.update", one(d.change(0, stack.Args{"description": "everything 50% off", "regular_hours": []any{hours("monday", "09:00", "23:59")}}))).Preview; !hasWarning(w.ValidationWarnings, "PROMOTION_IN_DESCRIPTION") || !hasWarning(w.ValidationWarnings, "CLOSES_BEFORE_MIDNIGHT") || !w.WouldExecute {
+	if w := d.previewOf("location.update", one(d.change(0, stack.Args{"description": "everything 50% off", "regular_hours": []any{hours("monday", "09:00", "23:59")}}))); !hasWarning(w.ValidationWarnings, "PROMOTION_IN_DESCRIPTION") || !hasWarning(w.ValidationWarnings, "CLOSES_BEFORE_MIDNIGHT") || !w.WouldExecute {
 		t.Errorf("%+v", w)
 	}
 }
@@ -249,7 +238,7 @@ func TestLocationConfirmation(t *testing.T) {
 	d := openDesk(t, stack.Options{Stores: 3})
 	harmless := stack.Args{"labels": []string{"夜営業"}, "attributes": []any{map[string]any{"name": "has_delivery", "bool": true}}}
 	for n, required := range map[int]bool{1: false, 2: false, 3: true} {
-		p := d.previewOf("location.update", d.changeAll(n, harmless)).Preview
+		p := d.previewOf("location.update", d.changeAll(n, harmless))
 		if p.Confirmation.Required != required || required != (p.Confirmation.ConfirmToken != "") || p.TargetCount != 2*n {
 			t.Errorf("%d stores: %+v", n, p.Confirmation)
 		}
@@ -271,13 +260,13 @@ func TestLocationConfirmation(t *testing.T) {
 	}
 	// The token holds for exactly what was shown: a change of another field does not disturb it, one of the same field does.
 	args := one(d.change(0, stack.Args{"title": "こもれび珈琲 道玄坂店"}))
-	token := d.previewOf("location.update", args).Preview.Confirmation.ConfirmToken
+	token := d.previewOf("location.update", args).Confirmation.ConfirmToken
 	d.mustRefuse(d.call("location.update", one(d.change(0, stack.Args{"title": "別の店"})).With("confirm_token", token)), errs.ConfirmTokenMismatch)
 	v := d.Finish(string(stack.Into[tools.Write](t, d.call("location.update", args.With("confirm_token", token))).Accepted.BatchID))
 	if v.Status != batch.Done || d.google(0, "title") != `"こもれび珈琲 道玄坂店"` {
 		t.Fatalf("%+v", v)
 	}
-	if p := d.previewOf("location.update", one(d.change(0, stack.Args{"title": "三"}))).Preview; !hasWarning(p.ValidationWarnings, "TITLE_CHANGE_MAY_REVERIFY") {
+	if p := d.previewOf("location.update", one(d.change(0, stack.Args{"title": "三"}))); !hasWarning(p.ValidationWarnings, "TITLE_CHANGE_MAY_REVERIFY") {
 		t.Errorf("%+v", p.ValidationWarnings)
 	}
 }
@@ -295,7 +284,7 @@ func TestLocationVersions(t *testing.T) {
 	if a.Details.CurrentVersion != d.store(0).Version || a.Details.Changed[0].LocationID != d.IDs(1)[0] {
 		t.Errorf("%+v", a.Details)
 	}
-	if p := d.previewOf("location.update", stale).Preview; p.WouldExecute || p.WouldRefuse.ErrorCode != errs.VersionConflict {
+	if p := d.previewOf("location.update", stale); p.WouldExecute || p.WouldRefuse.ErrorCode != errs.VersionConflict {
 		t.Errorf("%+v", p)
 	}
 	// Accepted, and then changed at Google: the same field for one store, another field for the other.
@@ -364,7 +353,7 @@ func TestLocationUndo(t *testing.T) {
 	if w := d.done("location.update", one(d.change(2, stack.Args{"regular_hours": []any{hours("monday", "11:00", "12:00")}}))); w.Status != batch.Done {
 		t.Fatalf("%+v", w)
 	}
-	p := d.previewOf("batch.undo", stack.Args{"batch_id": v.BatchID}).Preview
+	p := d.previewOf("batch.undo", stack.Args{"batch_id": v.BatchID})
 	if !p.WouldExecute || p.TargetCount != 4 || !hasWarning(p.ValidationWarnings, "LEFT_ALONE") {
 		t.Fatalf("%+v", p)
 	}
@@ -403,7 +392,7 @@ func TestF110LocationAnswers(t *testing.T) {
 		other = append(other, map[string]any{"date": next.AddDate(0, 0, i).Format(time.DateOnly), "open": fmt.Sprintf("%02d:%02d", 8+i%3, i%60), "close": "20:00"})
 	}
 	for name, changes := range map[string]stack.Args{"one range": whole, "every day another": {"special_hours": other}} {
-		p := d.previewOf("location.update", one(d.change(0, changes))).Preview
+		p := d.previewOf("location.update", one(d.change(0, changes)))
 		if !p.WouldExecute || len(p.Changes) != 1 || !hasWarning(p.ValidationWarnings, "BODY_NOT_SHOWN") || hasWarning(p.ValidationWarnings, "CHANGES_NOT_SHOWN") != (name != "one range") {
 			t.Errorf("%s: %+v", name, p.ValidationWarnings)
 		}

@@ -66,7 +66,7 @@ func TestF050ReviewGoneOrNot(t *testing.T) {
 	if err := d.Sim.AwaitHeld(t.Context(), held, 1); err != nil {
 		t.Fatal(err)
 	}
-	d.change(list[3].name, func(r *gbpsim.Review) { r.Reply = nil })
+	d.changeReview(list[3].name, func(r *gbpsim.Review) { r.Reply = nil })
 	if _, err := d.Sim.Release(held); err != nil {
 		t.Fatal(err)
 	}
@@ -365,13 +365,13 @@ func TestReviewUndo(t *testing.T) {
 
 	// Somebody changed it since: known to us, it is left alone; not known, it is found out before anything is written.
 	replaced = d.done("review.reply", replace(4))
-	d.change(list[4].name, func(r *gbpsim.Review) { r.Reply = answered("Theirs") })
+	d.changeReview(list[4].name, func(r *gbpsim.Review) { r.Reply = answered("Theirs") })
 	v := undo(replaced.BatchID)
 	if v.Status != batch.Failed || v.Failures[0].ErrorCode != errs.VersionConflict || d.replyOf(list[4].name) != "Theirs" {
 		t.Errorf("%+v", v)
 	}
 	replaced = d.done("review.reply", replace(5))
-	d.change(list[5].name, func(r *gbpsim.Review) { r.Comment = "edited" })
+	d.changeReview(list[5].name, func(r *gbpsim.Review) { r.Comment = "edited" })
 	d.again(list[5].ReviewID)
 	a := d.call("batch.undo", stack.Args{"batch_id": replaced.BatchID})
 	d.mustRefuse(a, errs.NothingToUndo)

@@ -103,7 +103,7 @@ func (d *desk) replyOf(name gbpsim.ReviewName) string {
 	return ""
 }
 
-func (d *desk) change(name gbpsim.ReviewName, change func(*gbpsim.Review)) {
+func (d *desk) changeReview(name gbpsim.ReviewName, change func(*gbpsim.Review)) {
 	d.t.Helper()
 	if err := d.Sim.ChangeReview(name, change); err != nil {
 		d.t.Fatal(err)
@@ -274,7 +274,7 @@ func TestF047ReplacingAReply(t *testing.T) {
 	// A token shows what stands there: another reply meanwhile, read by anybody, makes it worthless.
 	args = reply(r.ReviewID, "Third").With("replace_existing", true)
 	token := d.dry("review.reply", args).Confirmation.ConfirmToken
-	d.change(r.name, func(r *gbpsim.Review) { r.Reply = answered("From the app") })
+	d.changeReview(r.name, func(r *gbpsim.Review) { r.Reply = answered("From the app") })
 	d.again(r.ReviewID)
 	d.mustRefuse(d.call("review.reply", args.With("confirm_token", token)), errs.VersionConflict)
 }
@@ -308,7 +308,7 @@ func TestReviewChangedMeanwhile(t *testing.T) {
 	list := d.reviews(gbpsim.Review{ID: "v-0", Comment: "a"}, gbpsim.Review{ID: "v-1", Comment: "b"}, gbpsim.Review{ID: "v-2", Comment: "c", Reply: answered("old")}, gbpsim.Review{ID: "v-3", Comment: "d", Reply: answered("old")})
 
 	// The caller saw less than we have read since.
-	d.change(list[0].name, func(r *gbpsim.Review) { r.Comment, r.Stars = "changed my mind", 1 })
+	d.changeReview(list[0].name, func(r *gbpsim.Review) { r.Comment, r.Stars = "changed my mind", 1 })
 	now := d.again(list[0].ReviewID)
 	a := d.call("review.reply", reply(list[0].ReviewID, "x").With("expected_version", list[0].Version))
 	d.mustRefuse(a, errs.VersionConflict)
@@ -323,11 +323,11 @@ func TestReviewChangedMeanwhile(t *testing.T) {
 	// Behind our back, before the worker looks: the author edits, somebody answers, somebody changes the reply.
 	var bs []*admission.Accepted
 	bs = append(bs, d.accepted("review.reply", reply(list[1].ReviewID, "x").With("expected_version", list[1].Version)))
-	d.change(list[1].name, func(r *gbpsim.Review) { r.Reply = answered("A colleague was faster") })
+	d.changeReview(list[1].name, func(r *gbpsim.Review) { r.Reply = answered("A colleague was faster") })
 	bs = append(bs, d.accepted("review.reply", reply(list[2].ReviewID, "x").With("replace_existing", true)))
-	d.change(list[2].name, func(r *gbpsim.Review) { r.Comment = "one more thing" })
+	d.changeReview(list[2].name, func(r *gbpsim.Review) { r.Comment = "one more thing" })
 	bs = append(bs, d.accepted("review.delete_reply", stack.Args{"review_id": list[3].ReviewID}))
-	d.change(list[3].name, func(r *gbpsim.Review) { r.Reply.Comment = "improved" })
+	d.changeReview(list[3].name, func(r *gbpsim.Review) { r.Reply.Comment = "improved" })
 	d.Work()
 	for n, b := range bs {
 		if i := d.one(b); i.State != batch.ItemFailed || i.ErrorCode != errs.VersionConflict || i.Executed != errs.ExecutedNo || i.Version == "" {
@@ -467,7 +467,7 @@ func TestReviewRepliesThatAreDone(t *testing.T) {
 	if i := d.one(d.accepted("review.delete_reply", stack.Args{"review_id": list[3].ReviewID})); i.State != batch.ItemSucceeded || !i.Already || i.Publication != batch.Deleted {
 		t.Errorf("%+v", i)
 	}
-	d.change(list[4].name, func(r *gbpsim.Review) { r.Reply = nil })
+	d.changeReview(list[4].name, func(r *gbpsim.Review) { r.Reply = nil })
 	if i := d.one(d.Accept("review.reply", reply(list[4].ReviewID, "Thanks"))); i.ErrorCode != errs.VersionConflict {
 		t.Errorf("%+v", i)
 	}

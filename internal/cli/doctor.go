@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mappy-dev/mappy-mcp/internal/app"
+	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/migrations"
 )
 
@@ -59,13 +60,25 @@ func (c *command) examine(ctx context.Context) []finding {
 		return append(out, finding{Check: "start", Detail: err.Error(), Do: "the server would not start either; mend this first"})
 	}
 	defer a.Close()
-	out = append(out, finding{Check: "keyring", OK: true, Detail: "readable"})
+	out = append(out, finding{Check: "keyring", OK: true, Detail: "readable"}, mediaFinding(cfg))
 	out = append(out, postgresFindings(ctx, a)...)
 	out = append(out, redisFindings(ctx, a)...)
 	if cfg.OwnerDatabaseURL != "" {
 		out = append(out, migrationFinding(ctx, cfg.OwnerDatabaseURL))
 	}
 	return out
+}
+
+// mediaFinding says whether files are looked at before Google is asked to fetch them.
+func mediaFinding(cfg config.Config) finding {
+	if cfg.ChecksMedia() {
+		return finding{Check: "media", OK: true, Detail: "files behind addresses are checked, within " + cfg.Media.CheckWithin.String()}
+	}
+	f := finding{Check: "media", OK: true, Detail: "files behind addresses are not checked (media.check is " + cfg.Media.Check + "): every upload needs a confirmation, and a format is guessed from the name"}
+	if cfg.Environment != "simulator" {
+		f.Do = "set MAPPY_MEDIA_CHECK=on, unless this host cannot reach the public internet"
+	}
+	return f
 }
 
 // clockTolerance is how far our clock may be from PostgreSQL's before tokens and deadlines are judged wrongly.

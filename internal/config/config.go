@@ -55,6 +55,7 @@ type Config struct {
 	Locale      errs.Locale `yaml:"locale" env:"MAPPY_LOCALE"`
 
 	Google Google        `yaml:"google"`
+	Media  Media         `yaml:"media"`
 	Worker Worker        `yaml:"worker"`
 	Policy policy.Policy `yaml:"policy"`
 }
@@ -66,6 +67,26 @@ type Google struct {
 	RequestsPerMinute int    `yaml:"requests_per_minute" env:"MAPPY_GOOGLE_REQUESTS_PER_MINUTE"`
 	EditsPerMinute    int    `yaml:"edits_per_minute" env:"MAPPY_GOOGLE_EDITS_PER_MINUTE"`
 	UserItems         int    `yaml:"user_items" env:"MAPPY_GOOGLE_USER_ITEMS"`
+}
+
+// Media says how files behind addresses are looked at before a write that hands them to Google is accepted.
+type Media struct {
+	// Check is "on", "off", or "auto": on but in the environment simulator, whose addresses lead nowhere.
+	Check string `yaml:"check" env:"MAPPY_MEDIA_CHECK"`
+	// CheckWithin bounds the check of all files of one call; a single file has four fifths of it.
+	CheckWithin time.Duration `yaml:"check_within" env:"MAPPY_MEDIA_CHECK_WITHIN"`
+}
+
+// The choices of Media.Check.
+const (
+	MediaAuto = "auto"
+	MediaOn   = "on"
+	MediaOff  = "off"
+)
+
+// ChecksMedia tells whether this deployment looks at files.
+func (c Config) ChecksMedia() bool {
+	return c.Media.Check == MediaOn || c.Media.Check == MediaAuto && c.Environment != "simulator"
 }
 
 // Worker sizes and times the workers.
@@ -96,6 +117,7 @@ func Default() Config {
 		Environment: "production", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081", LogLevel: "info", Locale: errs.Japanese,
 		DatabaseConnections: 20,
 		Google:              Google{Project: "default", RequestsPerMinute: 297, EditsPerMinute: 10, UserItems: 5},
+		Media:               Media{Check: MediaAuto, CheckWithin: 10 * time.Second},
 		Worker: Worker{
 			Interactive: 10, Bulk: 20, Attempts: 4, Backoff: time.Second, SendWindow: 5 * time.Second, CallTimeout: 20 * time.Second, Settle: time.Minute,
 			GiveUp: 15 * time.Minute, Follow: 2 * time.Minute, ClockSkew: 10 * time.Second, RescueAfter: time.Minute, SealEvery: 5 * time.Second, SweepEvery: 30 * time.Second,
@@ -202,6 +224,9 @@ func (c Config) problems() (p []error) {
 	if c.Locale != errs.Japanese && c.Locale != errs.English {
 		p = append(p, fmt.Errorf("locale: %q is not ja or en", c.Locale))
 	}
+	if c.Media.Check != MediaAuto && c.Media.Check != MediaOn && c.Media.Check != MediaOff {
+		p = append(p, fmt.Errorf("media.check: %q is not auto, on or off", c.Media.Check))
+	}
 	for name, u := range map[string]string{"public_url": c.PublicURL, "google_base_url": c.GoogleBaseURL} {
 		if v, err := url.Parse(u); u != "" && (err != nil || v.Host == "" || v.Scheme != "http" && v.Scheme != "https") {
 			p = append(p, fmt.Errorf("%s: %q is not an absolute http or https URL", name, u))
@@ -219,7 +244,7 @@ func (c Config) problems() (p []error) {
 		}
 	}
 	for name, d := range map[string]time.Duration{
-		"worker.backoff": c.Worker.Backoff, "worker.send_window": c.Worker.SendWindow, "worker.call_timeout": c.Worker.CallTimeout, "worker.settle": c.Worker.Settle,
+		"media.check_within": c.Media.CheckWithin, "worker.backoff": c.Worker.Backoff, "worker.send_window": c.Worker.SendWindow, "worker.call_timeout": c.Worker.CallTimeout, "worker.settle": c.Worker.Settle,
 		"worker.give_up": c.Worker.GiveUp, "worker.follow": c.Worker.Follow, "worker.rescue_after": c.Worker.RescueAfter, "worker.seal_every": c.Worker.SealEvery, "worker.sweep_every": c.Worker.SweepEvery,
 		"worker.sync_every": c.Worker.SyncEvery, "worker.shutdown_grace": c.Worker.ShutdownGrace,
 	} {

@@ -2,7 +2,6 @@ package gbp
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -38,18 +37,25 @@ type Rendered struct {
 	// Links and Phones are what the text and buttons would put before the public.
 	Links  []string
 	Phones []string
+	// Sources are the files that Google will fetch.
+	Sources []Source
 }
 
 // RenderPost turns a store's draft into Google's shape. All violations are reported together. now is needed for what is
 // relative to today: scheduled times and events in the past.
 func RenderPost(d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
-	r := renderer{draft: d, now: now, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
+	return RenderPostWith(nil, d, loc, now, l)
+}
+
+// RenderPostWith is RenderPost with the media check's verdicts about the post's files.
+func RenderPostWith(files SourceFiles, d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
+	r := renderer{draft: d, now: now, files: files, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
 	post := r.render()
 	if len(r.violations) > 0 {
 		return Rendered{}, r.violations, r.warnings
 	}
 	out := Rendered{Location: loc, Post: post, Payload: post.Encode(), Fingerprint: post.Fingerprint(), SendBefore: r.sendBefore}
-	out.Links, out.Phones = r.links, r.phones
+	out.Links, out.Phones, out.Sources = r.links, r.phones, r.sources
 	return out, nil, r.warnings
 }
 
@@ -60,6 +66,8 @@ type renderer struct {
 	sendBefore time.Time
 	// keptMedia is how many pictures an existing post keeps.
 	keptMedia int
+	files     SourceFiles
+	sources   []Source
 }
 
 func postPhoneAdvice() errs.Text {
@@ -190,24 +198,17 @@ func (r *renderer) media(list []MediaSource) []PostMedia {
 	var out []PostMedia
 	for i, m := range list {
 		at := indexed("post.media", i) + ".source_url"
-		source := r.template(at, m.SourceURL)
-		u, err := parsePublicURL(source)
-		switch {
-		case err != nil:
-			r.refuse(at, "url", errs.Tf("画像の URL が正しくありません: %v", "Not a usable photo address: %v", err))
+		u, ok := r.sourceURL(at, m.SourceURL)
+		if !ok {
 			continue
-		case u.Scheme != "https":
-			r.refuse(at, "https", errs.T("画像の URL は https だけです。", "Photo addresses must be https."))
-		case SharePage(u):
-			r.refuse(at, "viewer_page", errs.T("これは共有ページの URL で、画像そのものではありません。画像ファイルの直接の URL を指定してください。", "This link opens a viewer page, not an image; give the direct address of the image file."))
-		case isVideo(u.Path):
+		}
+		if isVideo(u.Path) {
 			r.refuse(at, "video", errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))
+			continue
 		}
-		if ext := strings.ToLower(path.Ext(u.Path)); ext == ".webp" || ext == ".heic" || ext == ".gif" || ext == ".avif" || ext == ".svg" {
-			r.warn("MEDIA_FORMAT_SUSPECT", source, errs.Tf("Google は JPEG と PNG だけを受け付けます。%s は拒否されるおそれがあります。", "Google takes JPEG and PNG; a %s file is likely to be refused.", ext))
-		}
-		u.Fragment, u.RawFragment = "", ""
-		out = append(out, PostMedia{MediaFormat: "PHOTO", SourceURL: u.String()})
+		address, _ := r.file(at, u, UsePost, r.files)
+		out = append(out, PostMedia{MediaFormat: string(Photo), SourceURL: address})
+		r.sources = append(r.sources, Source{URL: u.String(), Use: UsePost})
 	}
 	return out
 }

@@ -18,6 +18,9 @@ type Policy struct {
 	ConfirmAlways bool `json:"confirm_always,omitempty" yaml:"confirm_always"`
 	// ConfirmAt is the number of targets from which a tool needs a confirmation; a tool without an entry never needs one by number.
 	ConfirmAt map[string]int `json:"confirm_at,omitempty" yaml:"confirm_at"`
+	// ConfirmMediaBytes is the size of an upload's files, each counted once, from which it needs a confirmation. A file whose size
+	// is not known counts as that large.
+	ConfirmMediaBytes int64 `json:"confirm_media_bytes,omitempty" yaml:"confirm_media_bytes"`
 	// ConfirmTokenSeconds is the life of a confirm token.
 	ConfirmTokenSeconds int `json:"confirm_token_seconds,omitempty" yaml:"confirm_token_seconds"`
 
@@ -75,6 +78,7 @@ func Default() Policy {
 	return Policy{
 		Version:             1,
 		ConfirmAt:           map[string]int{"post.create": 5, "post.update": 5, "post.delete": 3, "media.upload": 5, "media.delete": 5, "location.update": 3, "review.delete_reply": 1},
+		ConfirmMediaBytes:   50_000_000,
 		ConfirmTokenSeconds: 300,
 		MaxTargets:          100,
 		TokenPerMinute:      10,
@@ -126,6 +130,9 @@ func (p Policy) Validate() error {
 		if v < 1 {
 			return fmt.Errorf("policy: %s is %d, at least 1 is needed", name, v)
 		}
+	}
+	if p.ConfirmMediaBytes < 1 {
+		return fmt.Errorf("policy: confirm_media_bytes is %d, at least 1 is needed", p.ConfirmMediaBytes)
 	}
 	if p.MaxTargets > 100 {
 		return fmt.Errorf("policy: max_targets is %d, one batch has at most 100", p.MaxTargets)

@@ -89,6 +89,8 @@ func (db *DB) Recent(ctx context.Context, tenant authn.TenantID, places []admiss
 		}
 		if r.Same != nil {
 			recent.SameContentAt = *r.Same
+		} else {
+			recent.SameContentAt = out[r.ID].SameContentAt // of another content for the same location
 		}
 		out[r.ID] = recent
 	}

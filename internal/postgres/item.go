@@ -483,4 +483,14 @@ func (db *DB) Unclaimed(ctx context.Context, tenant authn.TenantID, names []stri
 	return out, err
 }
 
+// Undecided implements worker.Store.
+func (db *DB) Undecided(ctx context.Context, tenant authn.TenantID, location gbp.LocationName, except batch.ItemID) (bool, error) {
+	var n []int
+	err := db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &n, pgx.RowTo[int], `SELECT count(*)::int FROM mappy.attempt WHERE tenant_id = $1 AND google_location = $2 AND item_id <> $3 AND state IN ('open', 'unknown')`,
+			tenant, location, except)
+	})
+	return len(n) > 0 && n[0] > 0, err
+}
+
 var _ worker.Store = (*DB)(nil)

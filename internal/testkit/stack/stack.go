@@ -22,6 +22,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
+	"github.com/mappy-dev/mappy-mcp/internal/mediacheck"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/pgtest"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/redistest"
@@ -43,6 +44,9 @@ type Options struct {
 	Sim func(*gbpsim.Options)
 	// RedisURL is another Redis than one of redistest.New.
 	RedisURL string
+	// Media switches the media check on, with these options, such as those of a pictures.Web. Nil: it is off, as in the
+	// environment simulator.
+	Media *mediacheck.Options
 	// Log takes what the product logs; nil drops it, or prints it when MAPPY_TEST_LOG is set.
 	Log *slog.Logger
 }
@@ -99,6 +103,9 @@ func New(tb testing.TB, o Options) *Stack {
 		redisURL = redistest.New(tb).URL()
 	}
 	s.Config = Configuration(s.DB.AppURL(), redisURL, google)
+	if o.Media != nil {
+		s.Config.Media.Check = config.MediaOn
+	}
 	if o.Config != nil {
 		o.Config(&s.Config)
 	}
@@ -145,7 +152,11 @@ func (s *Stack) open(o Options) {
 	case os.Getenv("MAPPY_TEST_LOG") != "":
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	a, err := app.New(s.t.Context(), s.Config, log)
+	var options []app.Option
+	if o.Media != nil {
+		options = append(options, app.WithMediaCheck(*o.Media))
+	}
+	a, err := app.New(s.t.Context(), s.Config, log, options...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
