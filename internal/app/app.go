@@ -160,7 +160,9 @@ func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
 // executors are the effects that workers can carry out.
 func executors(g *gbpapi.Client) []worker.Executor {
 	return []worker.Executor{
-		worker.PostCreate{Google: g}, worker.PostUpdate{Google: g}, worker.PostDelete{Google: g},
+		worker.PostCreate{Google: g},
+		worker.PostUpdate{Google: g},
+		worker.PostDelete{Google: g},
 		worker.LocationUpdate{Google: g},
 	}
 }

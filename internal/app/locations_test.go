@@ -71,15 +71,13 @@ func (d *desk) behind(n int, field, value string) {
 	}
 }
 
-func (d *desk) previewOf(tool string, args stack.Args) (p struct {
-	tools.Write
-}) {
+func (d *desk) previewOf(tool string, args stack.Args) tools.Write {
 	d.t.Helper()
-	p.Write = stack.Into[tools.Write](d.t, d.call(tool, args.With("dry_run", true)))
-	if p.Preview == nil {
-		d.t.Fatalf("no preview: %+v", p)
+	w := stack.Into[tools.Write](d.t, d.call(tool, args.With("dry_run", true)))
+	if w.Preview == nil {
+		d.t.Fatalf("no preview: %+v", w)
 	}
-	return p
+	return w
 }
 
 func hours(day, open, closing string) map[string]any {
