@@ -157,7 +157,7 @@ func locationUpdate(s *Set) (Tool, error) {
 				}
 				seen[u.LocationID] = true
 			}
-			return locationUpdateChange{args.Update.Normalise()}, args.Safety, violations
+			return locationUpdateChange{args.Normalise()}, args.Safety, violations
 		},
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"what people saw meanwhile"}},
 		Ask: func(n int, stores, headline string) errs.Text {

@@ -110,7 +110,8 @@ func (x LocationUpdate) lookAttributes(ctx context.Context, tenant authn.TenantI
 	return s, nil
 }
 
-// Send implements Executor: the stored bytes go out as they are.
+// Send implements Executor: the stored bytes go out as they are. What cannot be made of the answer does not make the write a
+// failure; what is there then shows at the next reading.
 func (x LocationUpdate) Send(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
 	name := gbp.LocationName(i.TargetName)
 	if profile.IsAttributes(i.Mask) {
@@ -118,25 +119,23 @@ func (x LocationUpdate) Send(ctx context.Context, tenant authn.TenantID, i batch
 		if err != nil {
 			return Effect{}, err
 		}
-		after, err := profile.Snapshot{}.WithAttributes(raw)
-		if err != nil { // written; what is there now shows at the next reading
-			return Effect{Name: i.TargetName, Publication: batch.Accepted}, nil
+		e := Effect{Name: i.TargetName, Publication: batch.Accepted}
+		if after, err := (profile.Snapshot{}).WithAttributes(raw); err == nil {
+			e = attributesEffect(after, i)
 		}
-		return attributesEffect(after, i), nil
+		return e, nil
 	}
 	raw, err := x.Google.PatchLocation(ctx, ref(tenant, i), name, i.Payload, i.Mask, false)
 	if err != nil {
 		return Effect{}, err
 	}
-	whole, err := profile.Laid(i.Before, raw, i.Payload, i.Mask)
-	if err != nil {
-		return Effect{Name: i.TargetName, Publication: batch.Accepted, After: profile.Only(raw, i.Mask)}, nil
+	e := Effect{Name: i.TargetName, Publication: batch.Accepted, After: profile.Only(raw, i.Mask)}
+	if whole, err := profile.Laid(i.Before, raw, i.Payload, i.Mask); err == nil {
+		if r, err := x.Google.Translate(ref(tenant, i), i.Account, name, whole); err == nil {
+			e = storeEffect(r, i)
+		}
 	}
-	r, err := x.Google.Translate(ref(tenant, i), i.Account, name, whole)
-	if err != nil {
-		return Effect{Name: i.TargetName, Publication: batch.Accepted, After: profile.Only(whole, i.Mask)}, nil
-	}
-	return storeEffect(r, i), nil
+	return e, nil
 }
 
 // Follow implements Follower: an edit is live when Google no longer reviews its fields and shows them, and rejected when Google

@@ -22,14 +22,14 @@ const (
 
 // Validator asks Google whether it would take a change of store data, without making it.
 type Validator interface {
-	// Validate gives nil when Google would take it, a *Refusal when it would not, and any other error when it could not be asked.
+	// Validate gives nil when Google would take it, a *RefusalError when it would not, and any other error when it could not be asked.
 	Validate(ctx context.Context, tenant authn.TenantID, p Planned) error
 }
 
-// Refusal is Google's no to a change that was not made.
-type Refusal struct{ Fault errs.GoogleFault }
+// RefusalError is Google's no to a change that was not made.
+type RefusalError struct{ Fault errs.GoogleFault }
 
-func (r *Refusal) Error() string { return "google would refuse it: " + r.Fault.Message }
+func (r *RefusalError) Error() string { return "google would refuse it: " + r.Fault.Message }
 
 // askGoogle lets Google check a preview's changes of store data where the tenant's policy says so. What Google would refuse is
 // a violation; what it could not be asked about is a warning, and no reason to refuse.
@@ -71,7 +71,7 @@ var errNotAsked = errors.New("admission: too many changes to ask google about")
 
 func (c *Call) answered(r Planned, err error) {
 	l := c.Principal.Locale
-	refusal, refused := errors.AsType[*Refusal](err)
+	refusal, refused := errors.AsType[*RefusalError](err)
 	switch {
 	case err == nil:
 	case !refused:

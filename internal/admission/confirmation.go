@@ -73,9 +73,7 @@ func bound(c *Call) map[int64]map[string]string {
 			out[id] = map[string]string{"title": digest([]byte(r.Location.Profile.Title))}
 		}
 		of := ""
-		for name, version := range r.Bound {
-			out[id][name] = version
-		}
+		maps.Copy(out[id], r.Bound)
 		if r.TargetID != "" {
 			of = " of " + r.TargetID
 			out[id]["version"+of] = r.Expected

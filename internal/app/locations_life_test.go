@@ -29,9 +29,12 @@ func TestLocationUnclearOutcomes(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, stack.Options{Stores: 6, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_at":{"location.update":50},`, 1)})
 	for i, f := range []gbpsim.Fault{
-		{Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerReset}, {Effect: gbpsim.EffectNone, Answer: gbpsim.AnswerReset},
-		{Answer: gbpsim.AnswerError, Status: 503}, {Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerError, Status: 500},
-		{Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerEmpty}, {Answer: gbpsim.AnswerError, Status: 429},
+		{Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerReset},
+		{Effect: gbpsim.EffectNone, Answer: gbpsim.AnswerReset},
+		{Answer: gbpsim.AnswerError, Status: 503},
+		{Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerError, Status: 500},
+		{Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerEmpty},
+		{Answer: gbpsim.AnswerError, Status: 429},
 	} {
 		f.Route, f.Location, f.Count = gbpsim.RouteLocationsPatch, d.name(i), 1
 		d.fault(f)

@@ -44,7 +44,7 @@ func (v validator) Validate(ctx context.Context, tenant authn.TenantID, p admiss
 	}
 	_, err = v.google.PatchLocation(ctx, gbpapi.Ref{Tenant: tenant, Connection: p.Location.ConnectionID}, p.Location.Name, p.Payload, p.Mask, true)
 	if f, ok := errors.AsType[*gbpapi.Error](err); ok && f.Class == gbpapi.Refused && f.Fault.HTTPStatus == 400 {
-		return &admission.Refusal{Fault: f.Fault}
+		return &admission.RefusalError{Fault: f.Fault}
 	}
 	return err
 }
