@@ -22,7 +22,7 @@ run: ## Bring the same up and stay: prints the MCP URL, a token and client snipp
 
 .PHONY: test
 test: ## Run every test
-	$(LOCAL) -- go test -parallel 4 ./...
+	$(LOCAL) -- go test -parallel 4 -timeout 20m ./...
 
 .PHONY: test-race
 test-race: ## Run every test with the race detector
