@@ -37,7 +37,8 @@ func (s *stage) enrol(ctx context.Context, _ Options) error {
 		Tokens: []postgres.NewToken{{
 			// Limits are counted per token: one of its own keeps a second demo on the same Redis out of this one's.
 			ID: authn.TokenID(s.database.name), Client: clientID, User: userID, Hash: authn.HashToken(s.token),
-			Scopes: []string{"locations:read", "locations:write", "posts:read", "posts:write", "posts:delete", "reviews:read", "reviews:write", "reviews:delete",
+			Scopes: []string{
+				"locations:read", "locations:write", "posts:read", "posts:write", "posts:delete", "reviews:read", "reviews:write", "reviews:delete",
 				"media:read", "media:write", "media:delete", "batches:read", "batches:cancel", "reports:create", "audit:read",
 			},
 		}},

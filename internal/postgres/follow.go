@@ -20,7 +20,7 @@ const dueColumns = itemColumns + `, i.follows, b.status, b.client_id, b.user_id,
 	coalesce(a.attempt_id, 0), coalesce(a.no, 0), coalesce(a.state, ''), coalesce(a.started_at, i.created_at), coalesce(a.looks, 0)`
 
 const dueFrom = ` FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
-	LEFT JOIN LATERAL (SELECT * FROM mappy.attempt x WHERE x.tenant_id = i.tenant_id AND x.item_id = i.item_id ORDER BY x.attempt_id DESC LIMIT 1) a ON true`
+	LEFT JOIN LATERAL (SELECT x.attempt_id, x.no, x.state, x.started_at, x.looks FROM mappy.attempt x WHERE x.tenant_id = i.tenant_id AND x.item_id = i.item_id ORDER BY x.attempt_id DESC LIMIT 1) a ON true`
 
 func scanDue(row pgx.CollectableRow) (d worker.Due, err error) {
 	b, a := &d.Batch, &d.Attempt
