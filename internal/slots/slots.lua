@@ -1,6 +1,6 @@
 -- One slot at Google. Times in microseconds unless said otherwise; the clock is Redis'.
 -- KEYS  1 next free slot of the API   2 tail of the tenant's turns      3 log of the location's edits (sorted set, ms)
---       4 holder of the location      5 the user's items (sorted set)   6 pause of the API   7 pause of the location
+--       4 lease of the location       5 the user's items (sorted set)   6 pause of the API   7 pause of the location
 --       8 since when this Redis knows of us (ms)                        9 tail of the low reads of the API
 --      10 pace of the API (hash: share of the full rate, at ms)        11 log of the API's calls (sorted set, ms)
 --      12 pause of the API's edits
@@ -28,19 +28,23 @@ local function pace()
   return math.min(1, tonumber(h[1]) + (now / 1000 - tonumber(h[2])) / (5 * window)), tonumber(h[2])
 end
 
+-- The lease of a location names the entry in its log: two entries may have the same score.
+local entry = redis.call('GET', KEYS[4])
+local held = entry and string.sub(entry, 1, #member + 1) == member .. ':'
+
 if mode == 'release' then
-  if redis.call('GET', KEYS[4]) == member then
+  if held then
     redis.call('DEL', KEYS[4])
-    local e, ms = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES'), math.ceil(now / 1000)
-    if e[1] and string.sub(e[1], 1, #member + 1) == member .. ':' then
+    local counted, ms = redis.call('ZSCORE', KEYS[3], entry), math.ceil(now / 1000)
+    if counted then
       -- Google counts an edit when it arrives, which is after its slot and before now: the log takes the safe side.
-      if tonumber(e[2]) < ms then
-        redis.call('ZADD', KEYS[3], ms, e[1])
+      if tonumber(counted) < ms then
+        redis.call('ZADD', KEYS[3], ms, entry)
         redis.call('PEXPIRE', KEYS[3], window + 1000)
       end
       -- The same for the API's calls, where waiting for slow answers would cost quota: a call arrives within a second of its start.
-      local at = math.min(ms, math.ceil((tonumber(string.sub(e[1], #member + 2)) + tonumber(ARGV[15]) + 1000000) / 1000))
-      if calls > 0 and (tonumber(redis.call('ZSCORE', KEYS[11], e[1]) or at)) < at then redis.call('ZADD', KEYS[11], at, e[1]) end
+      local at = math.min(ms, math.ceil((tonumber(string.sub(entry, #member + 2)) + tonumber(ARGV[15]) + 1000000) / 1000))
+      if calls > 0 and (tonumber(redis.call('ZSCORE', KEYS[11], entry) or at)) < at then redis.call('ZADD', KEYS[11], at, entry) end
     end
   end
   redis.call('ZREM', KEYS[5], member)
@@ -79,8 +83,7 @@ if edit and not planned then
 end
 
 if edit then
-  local holder = redis.call('GET', KEYS[4])
-  if holder and holder ~= member then return {2, 250000, spacing} end
+  if entry and not held then return {2, 250000, spacing} end
   redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now / 1000)
   if not redis.call('ZSCORE', KEYS[5], member) and redis.call('ZCARD', KEYS[5]) >= items then return {2, 250000, spacing} end
   -- After a flush nobody knows the edits of the last window: half of them are taken as spent.
@@ -123,14 +126,15 @@ local ahead = planned and horizon / 2 or horizon
 if slot - now > ahead then return {4, slot - now - ahead, spacing} end
 store(KEYS[1], slot + n_calls * spacing)
 if low then store(KEYS[9], reads) end
-local ms, entry = math.ceil((slot - now) / 1000), member .. ':' .. string.format('%.0f', slot)
+local ms = math.ceil((slot - now) / 1000)
+entry = member .. ':' .. string.format('%.0f', slot)
 if calls > 0 then
   redis.call('ZADD', KEYS[11], math.ceil(slot / 1000), entry)
   for i = 2, n_calls do redis.call('ZADD', KEYS[11], math.ceil((slot + (i - 1) * spacing) / 1000), entry .. ':' .. i) end
   redis.call('PEXPIRE', KEYS[11], window + ms + 1000)
 end
 if edit then
-  redis.call('SET', KEYS[4], member, 'PX', ms + hold)
+  redis.call('SET', KEYS[4], entry, 'PX', ms + hold)
   redis.call('ZADD', KEYS[5], now / 1000 + ms + hold, member)
   redis.call('PEXPIRE', KEYS[5], ms + hold + 1000)
   redis.call('ZADD', KEYS[3], math.ceil(slot / 1000), entry)

@@ -224,6 +224,26 @@ func TestF071GoogleNeverRefuses(t *testing.T) {
 	}
 }
 
+// Two edits of a store within one millisecond share a score in its log: each release moves its own entry.
+func TestReleaseMovesItsOwnEntry(t *testing.T) {
+	t.Parallel()
+	b := setup(t, app.SlotLimits(config.Default()))
+	r := edit("t", "u", "l", "a")
+	b.want(r, slots.Granted)
+	const log = "slot:{g:p}:locations/l:log"
+	own := b.rdb.ZRangeWithScores(t.Context(), log, 0, -1).Val()[0]
+	b.rdb.ZAdd(t.Context(), log, redis.Z{Score: own.Score, Member: "b:1"})
+	for b.rdb.Time(t.Context()).Val().UnixMilli() <= int64(own.Score) {
+	}
+	b.release(r)
+	if at := b.rdb.ZScore(t.Context(), log, own.Member.(string)).Val(); at <= own.Score {
+		t.Errorf("the released edit still counts from %.0f, its slot", at)
+	}
+	if at := b.rdb.ZScore(t.Context(), log, "b:1").Val(); at != own.Score {
+		t.Errorf("another edit moved from %.0f to %.0f", own.Score, at)
+	}
+}
+
 // A batch of 100 moves its own tenant's tail: another tenant's single item goes next.
 func TestFairTurnsBetweenTenants(t *testing.T) {
 	t.Parallel()
