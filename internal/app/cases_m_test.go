@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -165,12 +166,13 @@ func TestF028AddressesAreKept(t *testing.T) {
 	encoded := web.URL("/%E7%94%BB%E5%83%8F%201.jpg")
 	for given, sent := range map[string]string{
 		web.URL("/a.jpg?X-Amz-Signature=ab%2Bcd%2F==&X-Amz-Expires=3600&b=1&a=2&e="): web.URL("/a.jpg?X-Amz-Signature=ab%2Bcd%2F==&X-Amz-Expires=3600&b=1&a=2&e="),
-		web.URL("/画像 1.jpg"):       encoded,
-		encoded:                    encoded,
-		web.URL("/b.jpg#top"):      web.URL("/b.jpg"),
-		web.URL("/a.jpg?q=画像&%zz"): web.URL("/a.jpg?q=%E7%94%BB%E5%83%8F&%zz"),
-		web.URL("/moved.jpg?x=1"):  web.URL("/moved.jpg?x=1"),
-		web.URL("/%61.jpg?%7e=~"):  web.URL("/%61.jpg?%7e=~"),
+		web.URL("/画像 1.jpg"):                  encoded,
+		encoded:                               encoded,
+		web.URL("/b.jpg#top"):                 web.URL("/b.jpg"),
+		web.URL("/a.jpg?q=画像&%zz"):            web.URL("/a.jpg?q=%E7%94%BB%E5%83%8F&%zz"),
+		web.URL("/moved.jpg?x=1"):             web.URL("/moved.jpg?x=1"),
+		web.URL("/a.jpg?s={{location.city}}"): web.URL("/a.jpg?s=" + url.QueryEscape(d.Locations[0].Profile.City)),
+		web.URL("/%61.jpg?%7e=~"):             web.URL("/%61.jpg?%7e=~"),
 	} {
 		for tool, args := range d.both(given, "MENU") {
 			calls++
