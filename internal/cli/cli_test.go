@@ -21,6 +21,7 @@ import (
 type terminal struct {
 	t   *testing.T
 	env map[string]string
+	in  string // what is typed
 }
 
 func newTerminal(t *testing.T, s *stack.Stack) *terminal {
@@ -36,7 +37,7 @@ func newTerminal(t *testing.T, s *stack.Stack) *terminal {
 func (x *terminal) run(args ...string) (code int, out, errOut string) {
 	x.t.Helper()
 	var o, e bytes.Buffer
-	code = cli.Run(x.t.Context(), args, cli.Env{In: strings.NewReader(""), Out: &o, Err: &e, Lookup: func(k string) (string, bool) { v, ok := x.env[k]; return v, ok }})
+	code = cli.Run(x.t.Context(), args, cli.Env{In: strings.NewReader(x.in), Out: &o, Err: &e, Lookup: func(k string) (string, bool) { v, ok := x.env[k]; return v, ok }})
 	return code, o.String(), e.String()
 }
 
@@ -74,6 +75,7 @@ func TestCommandsAndTheirJSON(t *testing.T) {
 		t.Fatalf("a missing secret is not named: %d %s", code, errOut)
 	}
 	x.env["BAKERY_TOKEN"], x.env["BAKERY_REFRESH"] = authn.NewToken("simulator"), gbpsim.DemoRefreshToken
+	x.env["MAPPY_TOKEN"] = s.Token
 	apply := x.must("apply", "-f", file, "--output", "json")
 	if again := x.must("apply", "-f", file, "--output", "json"); again != apply {
 		t.Fatalf("applying twice differs:\n%s%s", apply, again)
@@ -94,6 +96,7 @@ func TestCommandsAndTheirJSON(t *testing.T) {
 		{name: "location list", args: []string{"location", "list"}}, // what the sync brought
 		{name: "batch list", args: []string{"batch", "list", "--tenant", string(stack.Tenant)}},
 		{name: "batch show", args: []string{"batch", "show", string(b.BatchID), "--tenant", string(stack.Tenant)}},
+		{name: "batch undo, preview", args: []string{"batch", "undo", string(b.BatchID), "--dry-run", "--tenant", string(stack.Tenant)}},
 		{name: "audit list", args: []string{"audit", "list", "--limit", "1", "--event", "batch_finished", "--tenant", string(stack.Tenant)}},
 		{name: "audit verify", args: []string{"audit", "verify"}},
 		{name: "kill on", args: switchOn},

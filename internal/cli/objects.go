@@ -236,7 +236,8 @@ func (c *command) batches() *cobra.Command {
 			return c.print(show(done.Batch), func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", done.Batch.ID, done.Batch.Status) })
 		})
 	}}
-	cmd.AddCommand(list, one, cancel, c.resolve())
+	cmd.AddCommand(list, one, cancel, c.resolve(),
+		c.again("retry", "batch.retry", "Send the failed stores of a batch again"), c.again("undo", "batch.undo", "Take back what a batch changed"))
 	return cmd
 }
 

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mappy-dev/mappy-mcp/internal/app"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/ids"
+	"github.com/mappy-dev/mappy-mcp/tools"
+)
+
+// again is batch.retry or batch.undo at the terminal: preview, question, write. It acts for the token in MAPPY_TOKEN,
+// whose scopes, grants and limits decide what may be done and whom the audit names. Running it twice within the tenant's
+// derived-key window has one effect.
+func (c *command) again(use, tool, short string) *cobra.Command {
+	var only []int64
+	var dryRun, yes bool
+	cmd := &cobra.Command{
+		Use: use + " BATCH_ID", Short: short + ", after a preview and a question; acts for the token in MAPPY_TOKEN", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.output == "json" && !yes && !dryRun {
+				return errors.New("nobody can be asked with --output json: give --dry-run to preview, or --yes to write")
+			}
+			a, err := c.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			caller, err := c.caller(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			wanted := earlier{BatchID: args[0], LocationIDs: only, DryRun: true}
+			preview, err := caller.call(cmd.Context(), tool, wanted)
+			if err != nil {
+				return err
+			}
+			var seen struct {
+				Data struct {
+					Preview struct {
+						WouldExecute bool `json:"would_execute"`
+						Confirmation struct {
+							Token string `json:"confirm_token"`
+						} `json:"confirmation"`
+						Refusal struct {
+							Code    errs.Code `json:"error_code"`
+							Message string    `json:"message"`
+						} `json:"would_refuse"`
+					} `json:"preview"`
+				} `json:"data"`
+			}
+			if err := json.Unmarshal(preview.Structured, &seen); err != nil {
+				return fmt.Errorf("read the preview: %w", err)
+			}
+			if dryRun || c.output != "json" {
+				if err := c.answer(preview); err != nil || dryRun {
+					return err
+				}
+			}
+			if no := seen.Data.Preview.Refusal; !seen.Data.Preview.WouldExecute {
+				return errs.New(no.Code, errs.T(no.Message, no.Message))
+			}
+			if !yes {
+				if err := c.ask("Write this to the live profiles? Type yes: "); err != nil {
+					return err
+				}
+			}
+			wanted.DryRun, wanted.ConfirmToken = false, seen.Data.Preview.Confirmation.Token
+			done, err := caller.call(cmd.Context(), tool, wanted)
+			if err != nil {
+				return err
+			}
+			return c.answer(done)
+		},
+	}
+	cmd.Flags().Int64SliceVar(&only, "location", nil, "only these location_ids, separated by commas")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "preview only")
+	cmd.Flags().BoolVar(&yes, "yes", false, "write without asking")
+	return cmd
+}
+
+// earlier are the arguments of a tool that goes on from an earlier batch.
+type earlier struct {
+	BatchID      string  `json:"batch_id"`
+	LocationIDs  []int64 `json:"location_ids,omitempty"`
+	DryRun       bool    `json:"dry_run"`
+	ConfirmToken string  `json:"confirm_token,omitempty"`
+}
+
+// ask goes on only with the whole word: a stray Enter publishes nothing.
+func (c *command) ask(question string) error {
+	_, _ = fmt.Fprint(c.Err, question)
+	line, err := bufio.NewReader(c.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(line) != "yes" {
+		return errors.New("nothing was written")
+	}
+	return nil
+}
+
+func (c *command) answer(r tools.Result) error {
+	return c.print(r.Structured, func(w io.Writer) { _, _ = fmt.Fprintln(w, r.Text) })
+}
+
+// caller calls tools as the token in MAPPY_TOKEN.
+type caller struct {
+	app       *app.App
+	principal *authn.Principal
+}
+
+func (c *command) caller(ctx context.Context, a *app.App) (caller, error) {
+	if a.Config.Token == "" {
+		return caller{}, errors.New("MAPPY_TOKEN is not set; make one with `mappy-mcp token create`")
+	}
+	p, err := a.DB.Authenticate(ctx, a.Config.Token)
+	if err != nil {
+		return caller{}, err
+	}
+	return caller{a, p}, nil
+}
+
+// call gives the tool's result, or its error with the code of the catalogue.
+func (x caller) call(ctx context.Context, tool string, arguments any) (tools.Result, error) {
+	b, err := json.Marshal(arguments)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	request := ids.NewSource(time.Now).New() //nolint:forbidigo // a command runs now
+	r := x.app.Tools.Call(ctx, tool, &tools.Call{Principal: x.principal, RequestID: request, Arguments: b, Progress: func(int, int, string) {}})
+	if !r.IsError {
+		return r, nil
+	}
+	var p errs.Public
+	if err := json.Unmarshal(r.Structured, &p); err != nil {
+		return r, fmt.Errorf("read the answer: %w", err)
+	}
+	e := errs.New(p.ErrorCode, errs.T(p.Message, p.Message))
+	e.Executed, e.RetryAfter, e.How = p.Executed, time.Duration(p.Retry.AfterSeconds)*time.Second, errs.T(p.Retry.How, p.Retry.How)
+	if p.Details != nil {
+		e.Details = *p.Details
+	}
+	return r, e
+}

@@ -1,0 +1,69 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
+)
+
+// An operator takes a batch back at the terminal: with a preview, a question, the token's own rights, and once.
+func TestBatchUndoAndRetry(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 3, NoServer: true, Policy: `{"confirm_at":{"post.create":2,"post.delete":2},"limits":{"token_per_minute":100,"user_per_minute":100}}`})
+	s.Sim.AddFault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Location: gbpsim.LocationName(s.Locations[2].Name), Answer: gbpsim.AnswerError, Status: http.StatusForbidden})
+	b := s.Confirmed("post.create", stack.Post(s.IDs(3), "Fresh rolls"))
+	s.Finish(string(b.BatchID))
+	x := newTerminal(t, s)
+	undo := []string{"batch", "undo", string(b.BatchID)}
+
+	if code, _, errOut := x.run(undo...); code != 1 || !strings.Contains(errOut, "MAPPY_TOKEN") {
+		t.Errorf("without a token: %d %s", code, errOut)
+	}
+	x.env["MAPPY_TOKEN"] = s.Token
+	if code, out, _ := x.run("batch", "undo", "01HV0000000000000000000000", "--output", "json", "--yes"); code == 0 || !strings.Contains(out, "BATCH_NOT_FOUND") {
+		t.Errorf("an unknown batch: %d %s", code, out)
+	}
+	if code, out, _ := x.run(append(slices.Clone(undo), "--output", "json")...); code == 0 || !strings.Contains(out, "--yes") {
+		t.Errorf("json asks nobody: %d %s", code, out)
+	}
+	for _, typed := range []string{"", "\n", "y\n", "no\n"} {
+		x.in = typed
+		if code, _, errOut := x.run(undo...); code == 0 || !strings.Contains(errOut, "nothing was written") {
+			t.Errorf("%q wrote: %d %s", typed, code, errOut)
+		}
+	}
+	if preview := x.must(append(slices.Clone(undo), "--dry-run")...); !strings.Contains(preview, s.Locations[0].Profile.Title) {
+		t.Errorf("the preview names no store: %s", preview)
+	}
+	if n := len(s.Sim.Posts("")); n != 2 {
+		t.Fatalf("%d posts before anything was agreed to", n)
+	}
+
+	x.in = "yes\n"
+	first := strconv.FormatInt(s.IDs(1)[0], 10)
+	x.must(append(slices.Clone(undo), "--location", first)...)
+	if code, out, _ := x.run(append(slices.Clone(undo), "--location", first, "--yes", "--output", "json")...); code == 0 || !strings.Contains(out, "NOTHING_TO_UNDO") {
+		t.Errorf("the second run: %d %s", code, out)
+	}
+	x.must(append(slices.Clone(undo), "--location", strconv.FormatInt(s.IDs(2)[1], 10), "--yes", "--output", "json")...)
+	var batches []struct {
+		ID string `json:"batch_id"`
+	}
+	if err := json.Unmarshal([]byte(x.must("batch", "list", "--output", "json")), &batches); err != nil || len(batches) != 3 {
+		t.Fatalf("%v: %+v", err, batches)
+	}
+	for _, b := range batches {
+		s.Finish(b.ID)
+	}
+	if n := len(s.Sim.Posts("")); n != 0 {
+		t.Errorf("%d posts after both were taken back", n)
+	}
+	if code, out, _ := x.run("batch", "retry", string(b.BatchID), "--yes", "--output", "json"); code == 0 || !strings.Contains(out, "can be retried") {
+		t.Errorf("a refused store cannot be retried: %d %s", code, out)
+	}
+}
