@@ -56,6 +56,7 @@ prove: ## Kill the processes at every step boundary and count effects; writes do
 .PHONY: golden
 golden: ## Rewrite the golden files of the contract
 	$(LOCAL) -- go test ./internal/errs ./internal/schema ./tools ./internal/cli ./internal/telemetry -update
+	$(LOCAL) -- go test ./internal/app -run TestPromptsAndInstructions -update
 
 .PHONY: generate
 generate: golden ## Regenerate everything that is generated

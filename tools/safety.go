@@ -10,7 +10,7 @@ func safety(multi bool) []schema.Field {
 			schema.MinLength(8), schema.MaxLength(64), schema.Pattern(`^[!-~]+$`), schema.Strict(), schema.Example("3f0c2a54-6e0b-4b51-9a43-0f4a8a1b7c55")),
 		schema.String("confirm_token", "Token from a preview or from CONFIRMATION_REQUIRED, after the person agreed. Valid 5 minutes, once, for exactly these arguments.",
 			schema.MinLength(8), schema.MaxLength(200), schema.Pattern(`^[!-~]+$`), schema.Strict(), schema.Secret()),
-		schema.Integer("wait_seconds", "Seconds to wait for the batch to finish before answering, 0 to 25.", 0, 25, schema.Default(0)),
+		schema.Integer("wait_seconds", "Seconds to wait for the batch to finish before answering, 0 to 25. Giving the call up cancels nothing: batch.cancel does.", 0, 25, schema.Default(0)),
 	}
 	if multi {
 		fields = append(fields,

@@ -42,7 +42,7 @@ func (a *App) NewServer(address string) (*Server, error) {
 	front, err := mcpserver.New(mcpserver.Options{
 		Tools: a.Tools, Authenticator: a.DB, AuditRefusal: a.auditRefusal, PublicURL: public, AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
 		ReadOnly: c.ReadOnly, LegacySessions: c.LegacySessions, Environment: c.Environment, Version: Version, Instructions: tools.Instructions(c.Environment),
-		Locale: c.Locale, Prompts: []mcpserver.Prompt{safeWriteGuide(c.Environment)}, Resources: a.resources(), Log: a.Log, Clock: a.now,
+		Locale: c.Locale, Prompts: prompts(c.Environment), Resources: a.resources(), Log: a.Log, Clock: a.now,
 	})
 	if err != nil {
 		return nil, err
@@ -53,10 +53,16 @@ func (a *App) NewServer(address string) (*Server, error) {
 // Version is the product's version, shown to clients.
 const Version = "0.1.0"
 
-func safeWriteGuide(environment string) mcpserver.Prompt {
-	return mcpserver.Prompt{
-		Name: "safe_write_guide", Title: "How to write safely", Description: "The recommended flow of a write: preview, ask the person, write with token and key, poll, report per store.",
-		Text: tools.Guide(environment),
+func prompts(environment string) []mcpserver.Prompt {
+	return []mcpserver.Prompt{
+		{
+			Name: "safe_write_guide", Title: "How to write safely", Description: "The recommended flow of a write: preview, ask the person, write with token and key, poll, report per store.",
+			Text: tools.Guide(environment),
+		},
+		{
+			Name: "report_batch", Title: "Report a batch", Description: "How to tell a person what became of a batch: counts, failures by cause, what is unknown or waits for Google, what can be done next. Writes nothing.",
+			Text: tools.ReportGuide(environment),
+		},
 	}
 }
 
