@@ -29,8 +29,8 @@ test-race: ## Run every test with the race detector
 	$(LOCAL) -- go test -parallel 2 -timeout 20m -race ./...
 
 .PHONY: test-interop
-test-interop: ## Let clients that we did not write, and the protocol's conformance suite, judge (fetched from npm)
-	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/mcpserver
+test-interop: ## Let clients and a connection pooler that we did not write, and the conformance suite, judge (fetched)
+	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/gtoken ./internal/mcpserver
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)

@@ -102,8 +102,9 @@ func (a *Admission) claim(ctx context.Context, c *Call) error {
 	a.Fault("admission.claimed")
 	switch outcome {
 	case idempotency.InFlight:
+		wait := min(max(left, time.Second), idempotency.Lease).Round(time.Second)
 		return errs.New(errs.IdempotencyInProgress, errs.T("同じ idempotency_key の呼び出しを受付処理中です。", "A call with the same idempotency_key is being admitted.")).
-			With(errs.Details{Key: c.key.Value, RetryAfterSeconds: 1}).After(min(max(left, time.Second), idempotency.Lease))
+			With(errs.Details{Key: c.key.Value, RetryAfterSeconds: int(wait / time.Second)}).After(wait)
 	case idempotency.Settled:
 		return a.replay(ctx, c) // it was answered between our look-up and now; without a row the chain goes on and the row decides
 	case idempotency.Mine:

@@ -110,9 +110,15 @@ type crowd struct {
 
 func newCrowd(t *testing.T, knobs gbpsim.Knobs, skews ...time.Duration) *crowd {
 	t.Helper()
-	c := &crowd{t: t, s: stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true, Sim: func(o *gbpsim.Options) { o.Knobs = knobs }})}
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true, Sim: func(o *gbpsim.Options) { o.Knobs = knobs }})
+	return crowdAt(t, s, s.Config.DatabaseURL, skews...)
+}
+
+func crowdAt(t *testing.T, s *stack.Stack, databaseURL string, skews ...time.Duration) *crowd {
+	t.Helper()
+	c := &crowd{t: t, s: s}
 	for n, wanted := range []int{17, 17, 16} {
-		o := order{DatabaseURL: c.s.Config.DatabaseURL, GoogleBaseURL: c.s.Config.GoogleBaseURL, KeyringB64: c.s.Config.KeyringB64, Wanted: wanted}
+		o := order{DatabaseURL: databaseURL, GoogleBaseURL: c.s.Config.GoogleBaseURL, KeyringB64: c.s.Config.KeyringB64, Wanted: wanted}
 		if len(skews) > 0 {
 			o.Skew = skews[n]
 		}

@@ -1,7 +1,8 @@
-# Installs the server binaries of $1 (postgresql or redis) on Debian and Ubuntu, as root, and leaves nothing running and
+# Installs the server binaries of $1 (postgresql, redis or pgbouncer) on Debian and Ubuntu, as root, and leaves nothing running and
 # nothing enabled. $2 is put before every path of the system (empty but in tests).
 #   redis       redis-tools: its redis-check-rdb is the server's executable, and it ships no service
 #   postgresql  the newest postgresql-NN, without the cluster that its set-up makes by default
+#   pgbouncer   the package of that name
 # Standard output: one line "installed NAME VERSION" for each new package, "disabled UNIT" for each unit turned off.
 set -u
 what=$1
@@ -33,7 +34,7 @@ trap 'exit 130' HUP INT TERM
 # What would start at boot, in systemd's and in sysvinit's folders.
 enabled() {
   find "$root"/etc/systemd/system "$root"/etc/rc[0-6S].d \( -type l -o -type f \) 2>/dev/null |
-    grep -E '/(S[0-9]+)?(postgresql|redis|valkey)[^/]*$' | sort
+    grep -E '/(S[0-9]+)?(postgresql|redis|valkey|pgbouncer)[^/]*$' | sort
 }
 packages() { dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\n' 2>/dev/null | sed -n 's/^ii  *//p' | sort; }
 
@@ -57,6 +58,8 @@ apt() {
 pick() {
   if [ "$what" = redis ]; then
     apt-cache show --no-all-versions redis-tools >/dev/null 2>&1 && echo redis-tools
+  elif [ "$what" = pgbouncer ]; then
+    apt-cache show --no-all-versions pgbouncer >/dev/null 2>&1 && echo pgbouncer
   else
     n=$(apt-cache search --names-only '^postgresql-[0-9]+$' 2>/dev/null |
       sed -n 's/^postgresql-\([0-9][0-9]*\) .*/\1/p' | sort -n | tail -n 1)

@@ -91,12 +91,18 @@ func (h *home) sub(name string) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a server's folder: %w", err)
 	}
-	if h.cred != nil {
-		if err := os.Chown(dir, int(h.cred.Uid), int(h.cred.Gid)); err != nil {
-			return "", fmt.Errorf("give a server its folder: %w", err)
-		}
+	if err := h.give(dir); err != nil {
+		return "", fmt.Errorf("give a server its folder: %w", err)
 	}
 	return dir, nil
+}
+
+// give hands a folder or file to the servers' identity.
+func (h *home) give(path string) error {
+	if h.cred == nil {
+		return nil
+	}
+	return os.Chown(path, int(h.cred.Uid), int(h.cred.Gid))
 }
 
 // note writes one line for watch.sh.

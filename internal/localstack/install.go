@@ -122,6 +122,7 @@ func installCommand(f *finder, s service) (argv []string, manager string) {
 	packages := map[service]struct{ apk, dnf string }{
 		postgres: {apk: "apk add postgresql", dnf: "dnf -y install postgresql-server"},
 		redis:    {apk: "apk add valkey || apk add redis", dnf: "dnf -y install valkey || dnf -y install redis"},
+		bouncer:  {apk: "apk add pgbouncer", dnf: "dnf -y install pgbouncer"},
 	}
 	switch {
 	case f.command("apt-get") != "":

@@ -58,19 +58,24 @@ func (o Options) finder() *finder {
 	return systemFinder()
 }
 
-// service names one of the two; its value is the word used in messages.
+// service names one of them; its value is the word used in messages.
 type service string
 
 const (
 	postgres service = "PostgreSQL"
 	redis    service = "Redis"
+	bouncer  service = "PgBouncer"
 )
 
 // hint is the end of the line that tells a person how to get the service.
 func (s service) hint() string {
-	if s == postgres {
+	switch s {
+	case postgres:
 		return "install it (apt-get install postgresql, dnf install postgresql-server, brew install postgresql@17), " +
 			"start Docker, or set " + EnvPostgres
+	case bouncer:
+		return "install it (apt-get, apk, dnf or brew install pgbouncer)"
+	case redis:
 	}
 	return "install it (apt-get install redis-tools, dnf install valkey, brew install redis), start Docker, or set " + EnvRedis
 }

@@ -49,7 +49,8 @@ type Options struct {
 	MaxConns int32
 }
 
-// statementTimeout bounds every statement of the application; nothing it does takes longer on purpose.
+// statementTimeout, in milliseconds, bounds every statement of a tenant's transaction; nothing takes longer on purpose. It
+// is set with the tenant, not when connecting: a pooler in transaction mode refuses what it cannot keep apart.
 const statementTimeout = "15000"
 
 // Open connects and refuses a role that row-level security would not hold back.
@@ -59,7 +60,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.New("postgres: MAPPY_DATABASE_URL cannot be parsed") // the parser's text may hold the password
 	}
 	cfg.ConnConfig.RuntimeParams["application_name"] = "mappy-mcp"
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if o.MaxConns > 0 {
 		cfg.MaxConns = o.MaxConns
@@ -120,7 +120,7 @@ func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.T
 		return fmt.Errorf("postgres: %q is no tenant id", tenant)
 	}
 	// The shape above leaves nothing to escape.
-	begin := "BEGIN; SELECT set_config('mappy.tenant', '" + string(tenant) + "', true)"
+	begin := "BEGIN; SELECT set_config('mappy.tenant', '" + string(tenant) + "', true), set_config('statement_timeout', '" + statementTimeout + "', true)"
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return unavailable(err)
@@ -142,7 +142,7 @@ func (db *DB) readInTenant(ctx context.Context, tenant authn.TenantID, queue fun
 		return fmt.Errorf("postgres: %q is no tenant id", tenant)
 	}
 	b := &pgx.Batch{}
-	b.Queue(`SELECT set_config('mappy.tenant', $1, true)`, string(tenant))
+	b.Queue(`SELECT set_config('mappy.tenant', $1, true), set_config('statement_timeout', $2, true)`, string(tenant), statementTimeout)
 	queue(b)
 	return unavailable(db.pool.SendBatch(ctx, b).Close())
 }
