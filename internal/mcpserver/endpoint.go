@@ -100,10 +100,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request, p *authn.Princ
 		e.unavailable(w, nil)
 		return
 	}
-	if e.notYours(w, r, p, nil) {
-		return
-	}
-	e.stateful.ServeHTTP(w, r)
+	e.onSession(w, r, p, nil)
 }
 
 // post serves one JSON-RPC message.
@@ -136,9 +133,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, p *authn.Princip
 	case e.stateful == nil || r.Header.Get(versionHeader) >= statelessSince:
 		e.stateless.ServeHTTP(w, r)
 	case r.Header.Get(sessionHeader) != "":
-		if !e.notYours(w, r, p, env.id) {
-			e.stateful.ServeHTTP(w, r)
-		}
+		e.onSession(w, r, p, env.id)
 	case env.method == "initialize":
 		e.initialize(w, r, p, env.id)
 	default:
@@ -153,8 +148,8 @@ func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, p *authn.P
 	case ownerFull:
 		w.Header().Set("Retry-After", "60")
 		writeRPCError(w, http.StatusTooManyRequests, id, codeRefused,
-			fmt.Sprintf("This token has %d open sessions, which is the limit. End one with DELETE, or wait: idle sessions end after %s.",
-				e.opts.MaxSessionsPerPrincipal, e.opts.SessionTimeout))
+			fmt.Sprintf("This token has %d sessions in use, which is the limit. End one with DELETE, or finish a call.",
+				e.opts.MaxSessionsPerPrincipal))
 	case serverFull:
 		w.Header().Set("Retry-After", "60")
 		writeRPCError(w, http.StatusServiceUnavailable, id, codeRefused, "The server has no room for another session. Try again in a minute.")
@@ -164,14 +159,16 @@ func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, p *authn.P
 	}
 }
 
-// notYours answers 404 for a session of somebody else, in the same words as for one that never was: a client whose
-// token was replaced then opens a new session, as the protocol asks of it.
-func (e *endpoint) notYours(w http.ResponseWriter, r *http.Request, p *authn.Principal, id []byte) bool {
-	if !e.sessions.foreign(r.Header.Get(sessionHeader), sessionOwner(p)) {
-		return false
+// onSession serves a request on a session. One of somebody else is answered 404 in the same words as one that never was: a
+// client whose token was replaced then opens a new session, as the protocol asks of it.
+func (e *endpoint) onSession(w http.ResponseWriter, r *http.Request, p *authn.Principal, id []byte) {
+	done, ok := e.sessions.use(r.Header.Get(sessionHeader), sessionOwner(p))
+	if !ok {
+		writeRPCError(w, http.StatusNotFound, id, codeGone, "session not found")
+		return
 	}
-	writeRPCError(w, http.StatusNotFound, id, codeGone, "session not found")
-	return true
+	defer done()
+	e.stateful.ServeHTTP(w, r)
 }
 
 func (e *endpoint) unavailable(w http.ResponseWriter, id []byte) {

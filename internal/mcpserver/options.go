@@ -79,7 +79,8 @@ type Options struct {
 
 	// MaxBody is the largest request in bytes; 4 MiB.
 	MaxBody int64
-	// MaxSessionsPerPrincipal bounds the open sessions of one token; 20. MaxSessions bounds all; 2,000.
+	// MaxSessionsPerPrincipal bounds the open sessions of one token; 20. One more ends the one that was not used for longest.
+	// MaxSessions bounds all; 2,000.
 	MaxSessionsPerPrincipal, MaxSessions int
 	// SessionTimeout ends a session without requests; 15 minutes.
 	SessionTimeout time.Duration

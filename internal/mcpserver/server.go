@@ -45,7 +45,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("mcp server: %w", err)
 	}
 	s := &Server{opts: o, public: public, guard: guard, toolset: toolset, drain: newDrain()}
-	s.sessions = newSessions(o.MaxSessionsPerPrincipal, o.MaxSessions, s.sessionIDs)
+	s.sessions = newSessions(o.MaxSessionsPerPrincipal, o.MaxSessions, s.sessionIDs, s.endSession, o.Clock)
 	if s.dotted, err = s.newEndpoint(mcpPath, Dotted, s.serverOptions()); err != nil {
 		return nil, fmt.Errorf("mcp server: %w", err)
 	}
@@ -157,6 +157,14 @@ func (s *Server) sessionIDs() iter.Seq[string] {
 			if id := ss.ID(); id != "" && !yield(id) {
 				return
 			}
+		}
+	}
+}
+
+func (s *Server) endSession(id string) {
+	for ss := range s.openSessions() {
+		if ss.ID() == id {
+			_ = ss.Close() // its client is told by the 404 of its next request
 		}
 	}
 }

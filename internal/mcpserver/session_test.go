@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
 )
@@ -53,44 +55,76 @@ func TestF107OldHabits(t *testing.T) {
 	}
 }
 
-// Open sessions cost memory, so one token gets a number of them, and all together too.
+// Open sessions cost memory, so one token gets a number of them, and all together too. A token at its number goes on: the
+// session that it has not used for longest makes room, and its client is told to open another.
 func TestSessionCaps(t *testing.T) {
 	t.Parallel()
-	f := newFront(t, func(o *mcpserver.Options) { o.MaxSessionsPerPrincipal, o.MaxSessions = 3, 5 })
+	var mu sync.Mutex
+	now := time.Now()
+	f := newFront(t, func(o *mcpserver.Options) {
+		o.MaxSessionsPerPrincipal, o.MaxSessions = 3, 5
+		o.Clock = func() time.Time { mu.Lock(); defer mu.Unlock(); now = now.Add(time.Second); return now }
+	})
+	on := func(session string) int {
+		return f.legacy(t, tokenAll, echoBody, "Mcp-Session-Id", session).status
+	}
 	var mine []string
 	for range 3 {
 		mine = append(mine, f.openSession(t, tokenAll))
 	}
-	a := f.legacy(t, tokenAll, initBody)
-	if m := a.rpc(t); a.status != http.StatusTooManyRequests || m.Error == nil || string(m.ID) != "1" || !strings.Contains(m.Error.Message, "3 open sessions") || a.header.Get("Retry-After") == "" {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
-	if a := f.send(t, http.MethodPost, "/mcp/compat", tokenAll, initBody); a.status != http.StatusTooManyRequests {
-		t.Errorf("the other endpoint counts apart: %d", a.status)
-	}
-	for range 2 {
-		f.openSession(t, tokenOther)
-	}
+	others := []string{f.openSession(t, tokenOther), f.openSession(t, tokenOther)}
 	if a := f.legacy(t, tokenReader, initBody); a.status != http.StatusServiceUnavailable || a.rpc(t).Error == nil {
 		t.Errorf("full: %d %s", a.status, a.body)
 	}
-	// Calls go on, and a session that ended makes room at once.
-	if a := f.legacy(t, tokenAll, echoBody, "Mcp-Session-Id", mine[0]); a.status != http.StatusOK {
-		t.Errorf("%d", a.status)
+	if got := on(mine[0]); got != http.StatusOK { // the first is not the least used any more
+		t.Errorf("%d", got)
 	}
-	if a := f.send(t, http.MethodDelete, "/mcp", tokenAll, "", "Mcp-Session-Id", mine[1]); a.status != http.StatusNoContent {
+	fourth := f.openSession(t, tokenAll)
+	for id, want := range map[string]int{mine[0]: 200, mine[1]: 404, mine[2]: 200, fourth: 200} {
+		if got := on(id); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+	for _, id := range others { // nobody else's makes room
+		if a := f.legacy(t, tokenOther, echoBody, "Mcp-Session-Id", id); a.status != http.StatusOK {
+			t.Errorf("%d", a.status)
+		}
+	}
+	// A session that its client ended makes room by itself.
+	if a := f.send(t, http.MethodDelete, "/mcp", tokenAll, "", "Mcp-Session-Id", mine[0]); a.status != http.StatusNoContent {
 		t.Errorf("DELETE: %d", a.status)
 	}
-	if a := f.legacy(t, tokenAll, echoBody, "Mcp-Session-Id", mine[1]); a.status != http.StatusNotFound {
+	if a := f.legacy(t, tokenAll, echoBody, "Mcp-Session-Id", mine[0]); a.status != http.StatusNotFound {
 		t.Errorf("an ended session: %d", a.status)
 	}
 	f.openSession(t, tokenAll)
-	if a := f.legacy(t, tokenAll, initBody); a.status != http.StatusTooManyRequests {
-		t.Errorf("%d", a.status)
+	if got := on(mine[2]); got != http.StatusOK {
+		t.Errorf("%d", got)
 	}
 }
 
-// A hundred handshakes at once never open more than the cap.
+// What serves a request is not idle: when all sessions of a token do, the next one is refused.
+func TestSessionsInUseMakeNoRoom(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, func(o *mcpserver.Options) { o.MaxSessionsPerPrincipal = 1 })
+	id := f.openSession(t, tokenAll)
+	held := make(chan answer, 1)
+	go func() {
+		held <- f.legacy(t, tokenAll, strings.Replace(echoBody, "echo.read", "wait.long", 1), "Mcp-Session-Id", id)
+	}()
+	await(t, f.tools.started)
+	a := f.send(t, http.MethodPost, "/mcp/compat", tokenAll, initBody)
+	if m := a.rpc(t); a.status != http.StatusTooManyRequests || m.Error == nil || string(m.ID) != "1" || !strings.Contains(m.Error.Message, "1 sessions in use") || a.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	close(f.tools.release)
+	if a := await(t, held); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	f.openSession(t, tokenAll)
+}
+
+// A hundred handshakes at once never leave more open than the cap.
 func TestSessionCapHoldsInARace(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, func(o *mcpserver.Options) { o.MaxSessionsPerPrincipal = 4 })
@@ -100,17 +134,23 @@ func TestSessionCapHoldsInARace(t *testing.T) {
 			results <- f.legacy(t, tokenAll, strings.Replace(initBody, `"id":1`, fmt.Sprintf(`"id":%d`, i), 1))
 		}()
 	}
-	opened := 0
+	var ids []string
 	for range cap(results) {
 		switch a := await(t, results); a.status {
 		case http.StatusOK:
-			opened++
+			ids = append(ids, a.header.Get("Mcp-Session-Id"))
 		case http.StatusTooManyRequests:
 		default:
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
-	if opened != 4 {
-		t.Errorf("%d sessions opened", opened)
+	open := 0
+	for _, id := range ids {
+		if f.legacy(t, tokenAll, echoBody, "Mcp-Session-Id", id).status == http.StatusOK {
+			open++
+		}
+	}
+	if open != 4 {
+		t.Errorf("%d sessions are open, of %d", open, len(ids))
 	}
 }
