@@ -52,7 +52,7 @@ func (d *desk) tenant(id authn.TenantID, policy string) (token string, ids []int
 
 // F118, F119, F124: a token stands for exactly what was shown to exactly one caller. Every refusal has its own code, leaves the
 // token unspent and sends nothing; the right call then works, once.
-func TestF118TokenBinding(t *testing.T) {
+func TestF118F119TokenBinding(t *testing.T) {
 	t.Parallel()
 	d := quiet(t)
 	ids := d.IDs(7)

@@ -364,7 +364,7 @@ func TestF129DeadClaim(t *testing.T) {
 
 // F132, F133: a refusal never occupies a key: corrected, confirmed, granted or simply later, the same key executes; and only
 // what was accepted is replayed.
-func TestF132RefusalsFreeTheKey(t *testing.T) {
+func TestF132F133RefusalsFreeTheKey(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, stack.Options{NoWorkers: true, Policy: roomyBut(t, map[string]any{"user_per_day": 1})})
 	key := func(a stack.Args) stack.Args { return a.With("idempotency_key", "f132-key-1") }

@@ -76,7 +76,7 @@ func hours(day, open, closing string) map[string]any {
 }
 
 // F055, F063: the mask is what was given, other days and fields stay, and what is shown is what is sent, byte for byte.
-func TestF063OneDayOfTheWeek(t *testing.T) {
+func TestF055F063OneDayOfTheWeek(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, stack.Options{Stores: 2})
 	before := d.store(0)
@@ -167,7 +167,7 @@ func TestF060WhatGoogleGets(t *testing.T) {
 }
 
 // Every broken rule is refused before anything is sent, with its path, and the next good call works (F058, F059, F060, F061, F064, F066).
-func TestF059RefusedLocally(t *testing.T) {
+func TestF058F059F066RefusedLocally(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, stack.Options{Stores: 1})
 	closed := map[string]any{"day": "monday", "closed": true, "open": "09:00", "close": "18:00"}

@@ -240,8 +240,8 @@ func TestMediaPages(t *testing.T) {
 	}
 }
 
-// TestUploadGoesOn (F037): three calls in order with the raw bytes; each failure is taken up where it happened.
-func TestUploadGoesOn(t *testing.T) {
+// TestF037UploadGoesOn: three calls in order with the raw bytes; each failure is taken up where it happened.
+func TestF037UploadGoesOn(t *testing.T) {
 	t.Parallel()
 	content := []byte("\xff\xd8\xff\xe0 raw \x00 bytes")
 	var fail atomic.Value // the suffix of the path that fails, and how

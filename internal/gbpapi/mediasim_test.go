@@ -129,8 +129,8 @@ func TestSimulatorMediaRefusals(t *testing.T) {
 	}
 }
 
-// TestSimulatorUpload (F037): bytes through all three calls; a lost answer at the last one is not repeated from the first.
-func TestSimulatorUpload(t *testing.T) {
+// TestF037SimulatorUpload: bytes through all three calls; a lost answer at the last one is not repeated from the first.
+func TestF037SimulatorUpload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gbpsim.Knobs{})
 	var b bytes.Buffer

@@ -217,8 +217,8 @@ func TestPatchCategory(t *testing.T) {
 	}
 }
 
-// TestUpload (F037): three steps; the bytes arrive raw and can be used once.
-func TestUpload(t *testing.T) {
+// TestF037Upload: three steps; the bytes arrive raw and can be used once.
+func TestF037Upload(t *testing.T) {
 	t.Parallel()
 	b := setup(t, gbpsim.Options{Strict: true, Knobs: gbpsim.Knobs{NoQuotas: true}})
 	content := jpegBytes(640, 480, 20_000)

@@ -93,8 +93,8 @@ func TestRedirectsToOddTargets(t *testing.T) {
 	}
 }
 
-// TestRebinding (F041): the address that was good when somebody looked is not good when it is dialled.
-func TestRebinding(t *testing.T) {
+// TestF041Rebinding: the address that was good when somebody looked is not good when it is dialled.
+func TestF041Rebinding(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
 	target := n.serve(inside, false, file("image/jpeg", jpegOf(600, 600, 0)))

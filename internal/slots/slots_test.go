@@ -174,7 +174,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 
 // F071, F072: 25 edits of one store and 25 of another against a simulator that counts as Google does, its minute and ours
 // shortened alike. It never has to refuse, and the stores do not hold each other up.
-func TestF071GoogleNeverRefuses(t *testing.T) {
+func TestF071F072GoogleNeverRefuses(t *testing.T) {
 	t.Parallel()
 	const scale, each = 60, 25
 	sim, base := gbpsim.Start(t, gbpsim.Options{Seed: gbpsim.JapaneseChain(2), Strict: true, Knobs: gbpsim.Knobs{TimeScale: scale}})
