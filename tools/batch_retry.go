@@ -89,7 +89,7 @@ func batchRetry(s *Set) (Tool, error) {
 		},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

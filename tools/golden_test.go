@@ -120,7 +120,7 @@ func TestF086ListCompatibility(t *testing.T) {
 func continues(tool string) bool { return tool == "batch.retry" || tool == "batch.undo" }
 
 // open are the parts of outputs whose form depends on the operation or on the code.
-var open = regexp.MustCompile(`output\.(details|data\.preview\.changes\[\]\.(before|after|sent)|data\.events\[\])$`)
+var open = regexp.MustCompile(`output\.(details|data\.changes\[\]\.(before|after|sent)|data\.events\[\])$`)
 
 func checkRoot(t *testing.T, at string, s *jsonschema.Schema) {
 	t.Helper()

@@ -169,7 +169,7 @@ func locationUpdate(s *Set) (Tool, error) {
 		},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

@@ -149,7 +149,7 @@ func mediaUpload(s *Set) (Tool, error) {
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"media id", "upload time", "a cover or profile photo that was replaced"}},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

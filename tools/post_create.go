@@ -134,7 +134,7 @@ func postCreate(s *Set) (Tool, error) {
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"post id", "publication time"}},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

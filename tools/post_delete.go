@@ -116,7 +116,7 @@ func postDelete(s *Set) (Tool, error) {
 		},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

@@ -150,7 +150,7 @@ func postUpdate(s *Set) (Tool, error) {
 		},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

@@ -85,6 +85,10 @@ func output[T any](opts ...schema.OutputOption) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	return enveloped(data)
+}
+
+func enveloped(data *jsonschema.Schema) (*jsonschema.Schema, error) {
 	fields, err := schema.OutputFor[errs.Public]()
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func reviewDeleteReply(s *Set) (Tool, error) {
 		},
 	}
 	var err error
-	t.Output, err = output[Write]()
+	t.Output, err = writeOutput()
 	t.run = s.write(op)
 	return t, err
 }

@@ -13,13 +13,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
-// Write is the answer of a write tool: a preview, or the accepted batch and, after wait_seconds, how it stands.
-type Write struct {
-	Preview  *admission.Preview  `json:"preview,omitempty" jsonschema:"what would happen; only with dry_run"`
-	Accepted *admission.Accepted `json:"accepted,omitempty" jsonschema:"the accepted write"`
-	Batch    *BatchView          `json:"batch,omitempty" jsonschema:"how the batch stands; only with wait_seconds"`
-}
-
 // decode reads a tool's arguments into a typed struct.
 func decode(input schema.Object, raw json.RawMessage, into any, l errs.Locale) []errs.Violation {
 	values, violations := input.Decode(raw, l)
@@ -69,6 +62,12 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 			w.Batch, err = s.wait(ctx, call, answer.Accepted.BatchID, seconds)
 			if err != nil { // accepted is accepted: the wait is only a convenience
 				s.Log.WarnContext(ctx, "wait ended early", "request_id", call.RequestID, "error", err)
+			}
+			if w.Batch != nil { // it says itself how it stands
+				w.Accepted.Current = nil
+				if w.Batch.Status.Final() {
+					w.Accepted.Next = ""
+				}
 			}
 		}
 		return success(acceptedSentence(w, call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, op.Name)...)

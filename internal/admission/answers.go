@@ -28,7 +28,7 @@ type Accepted struct {
 	Idempotency                IdempotencyInfo   `json:"idempotency" jsonschema:"the key of this write and what became of it"`
 	Warnings                   []gbp.Warning     `json:"warnings" jsonschema:"what a person should know; nothing was refused for it"`
 	Limits                     []ratelimit.State `json:"limits" jsonschema:"what is left of each limit after this call"`
-	Next                       string            `json:"next" jsonschema:"what to do next"`
+	Next                       string            `json:"next,omitempty" jsonschema:"what to do next; absent when the batch is final"`
 	EstimatedUnits             int               `json:"estimated_units,omitempty" jsonschema:"what a report will be billed by when all stores succeed"`
 	Already                    bool              `json:"already,omitempty" jsonschema:"true when all of it was done before and nothing will be sent"`
 	Current                    *Current          `json:"current,omitempty" jsonschema:"in a replay: how the batch stands now"`
@@ -55,7 +55,7 @@ type Preview struct {
 	AsOf                       string             `json:"as_of" jsonschema:"RFC 3339 time of the oldest store data that this preview used"`
 	TargetCount                int                `json:"target_count" jsonschema:"number of targets, 1 to 100"`
 	TargetLocations            []errs.LocationRef `json:"target_locations" jsonschema:"the stores, each once"`
-	Changes                    []ChangeGroup      `json:"changes" jsonschema:"what would be sent, stores with identical content grouped"`
+	Changes                    []ChangeGroup      `json:"changes" jsonschema:"what would be sent, per store; in a long preview stores with identical content together"`
 	NextPageToken              string             `json:"next_page_token,omitempty" jsonschema:"send as page_token with dry_run true for the rest of changes"`
 	ValidationErrors           []errs.Violation   `json:"validation_errors" jsonschema:"broken rules; empty when would_execute is true"`
 	ValidationWarnings         []gbp.Warning      `json:"validation_warnings" jsonschema:"what a person should know before agreeing"`
@@ -67,9 +67,10 @@ type Preview struct {
 	PreviewDigest              string             `json:"preview_digest" jsonschema:"sha256 of exactly what would be sent"`
 }
 
-// ChangeGroup is one change with the targets that get exactly it.
+// ChangeGroup is one change with the targets that get exactly it: one, or in a long preview all that are alike.
 type ChangeGroup struct {
 	Operation   string   `json:"operation,omitempty" jsonschema:"the effect, where it is not the tool's own"`
+	LocationID  int64    `json:"location_id,omitempty" jsonschema:"the store, where it is one"`
 	LocationIDs []int64  `json:"location_ids" jsonschema:"stores that get exactly this"`
 	TargetIDs   []string `json:"target_ids,omitempty" jsonschema:"posts, reviews or media that it changes"`
 	Before      gbp.View `json:"before,omitempty" jsonschema:"what is there now; absent for something new"`
@@ -90,7 +91,7 @@ func (g ChangeGroup) same(o ChangeGroup) bool {
 
 // size is about how many bytes the group takes in an answer.
 func (g ChangeGroup) size() int {
-	return len(g.Before) + len(g.After) + len(g.Sent) + 8*len(g.LocationIDs) + 30*len(g.TargetIDs)
+	return 60 + len(g.Before) + len(g.After) + len(g.Sent) + 8*len(g.LocationIDs) + 30*len(g.TargetIDs)
 }
 
 // WouldRefuse is a refusal that a preview foresees.

@@ -112,23 +112,31 @@ func calls(c *Call) (n int) {
 	return n
 }
 
-// group puts targets with identical changes together and cuts the list to a page. The page token is the index of the first
-// group of the page.
+// group lists the change of each target. Where that is more than a page, targets with identical changes stand together, and
+// the list is cut to a page. The page token is the index of the first group of the page.
 func group(c *Call) (out []ChangeGroup, next string, err error) {
 	var groups []ChangeGroup
+	size := 0
 	for _, r := range c.plan {
-		g := ChangeGroup{Before: r.Before, After: r.After, Sent: r.Sent, UpdateMask: r.Mask, SummaryLength: r.SummaryLength, CommentBytes: r.CommentBytes, Already: r.Already}
+		g := ChangeGroup{
+			LocationIDs: []int64{int64(r.Location.ID)}, Before: r.Before, After: r.After, Sent: r.Sent, UpdateMask: r.Mask,
+			SummaryLength: r.SummaryLength, CommentBytes: r.CommentBytes, Already: r.Already,
+		}
 		if r.Operation != c.Operation.Name {
 			g.Operation = r.Operation
 		}
-		at := slices.IndexFunc(groups, g.same)
-		if at < 0 {
-			groups = append(groups, g)
-			at = len(groups) - 1
-		}
-		groups[at].LocationIDs = append(groups[at].LocationIDs, int64(r.Location.ID))
 		if r.TargetID != "" {
-			groups[at].TargetIDs = append(groups[at].TargetIDs, r.TargetID)
+			g.TargetIDs = []string{r.TargetID}
+		}
+		groups = append(groups, g)
+		size += g.size()
+	}
+	if size > previewBytes {
+		groups = together(groups)
+	}
+	for i, g := range groups {
+		if len(g.LocationIDs) == 1 {
+			groups[i].LocationID = g.LocationIDs[0]
 		}
 	}
 	if groups == nil { // every target breaks a rule
@@ -140,7 +148,7 @@ func group(c *Call) (out []ChangeGroup, next string, err error) {
 			return nil, "", Invalid([]errs.Violation{{Path: "page_token", Rule: "unknown", Message: errs.T("この page_token はこのプレビューのものではありません。", "This page_token does not belong to this preview.").In(c.Principal.Locale)}})
 		}
 	}
-	size := 0
+	size = 0
 	for i := from; i < len(groups); i++ {
 		size += groups[i].size()
 		if size > previewBytes && i > from {
@@ -148,6 +156,19 @@ func group(c *Call) (out []ChangeGroup, next string, err error) {
 		}
 	}
 	return groups[from:], "", nil
+}
+
+// together puts targets with identical changes into one group, in the order of the first of each.
+func together(list []ChangeGroup) (out []ChangeGroup) {
+	for _, g := range list {
+		at := slices.IndexFunc(out, g.same)
+		if at < 0 {
+			out = append(out, g)
+			continue
+		}
+		out[at].LocationIDs, out[at].TargetIDs = append(out[at].LocationIDs, g.LocationIDs...), append(out[at].TargetIDs, g.TargetIDs...)
+	}
+	return out
 }
 
 // estimate is when the last item would be done. Without Redis it falls back to one item after another at Google's pace.

@@ -372,7 +372,7 @@ func TestF100MalformedSafetyNeverWrites(t *testing.T) {
 			t.Errorf("%s: %s", member, a.Text)
 		}
 	}
-	if a := d.raw(d.Token, "post.create", fmt.Appendf(nil, `{"dry_run":"true","location_ids":[%d],"post":{"summary":"x"}}`, id)); a.IsError || !strings.Contains(string(a.Data), `"preview"`) {
+	if a := d.raw(d.Token, "post.create", fmt.Appendf(nil, `{"dry_run":"true","location_ids":[%d],"post":{"summary":"x"}}`, id)); a.IsError || !strings.Contains(string(a.Data), `"would_execute":true`) {
 		t.Errorf(`"true": %s`, a.Text)
 	}
 	if n := d.batches(); n != 2 {

@@ -29,8 +29,15 @@ func (d *desk) made(n int, summary string) *tools.BatchView {
 func (d *desk) accepted(tool string, args stack.Args) *admission.Accepted {
 	d.t.Helper()
 	a := d.call(tool, args)
-	if a.ErrorCode == errs.ConfirmationRequired {
-		a = d.call(tool, args.With("confirm_token", a.Details.ConfirmToken))
+	for range 4 {
+		switch a.ErrorCode {
+		case errs.ConfirmationRequired:
+			args = args.With("confirm_token", a.Details.ConfirmToken)
+			a = d.call(tool, args)
+		case errs.Unavailable: // the machine is too busy for the deadline of a call
+			a = d.call(tool, args)
+		default:
+		}
 	}
 	w := stack.Into[tools.Write](d.t, a)
 	if w.Accepted == nil {

@@ -46,36 +46,26 @@ func (c *command) again(use, tool, short string) *cobra.Command {
 				return err
 			}
 			var seen struct {
-				Data struct {
-					Preview struct {
-						WouldExecute bool `json:"would_execute"`
-						Confirmation struct {
-							Token string `json:"confirm_token"`
-						} `json:"confirmation"`
-						Refusal struct {
-							Code    errs.Code `json:"error_code"`
-							Message string    `json:"message"`
-						} `json:"would_refuse"`
-					} `json:"preview"`
-				} `json:"data"`
+				Data tools.Write `json:"data"`
 			}
 			if err := json.Unmarshal(preview.Structured, &seen); err != nil {
 				return fmt.Errorf("read the preview: %w", err)
 			}
+			foreseen := seen.Data.Preview
 			if dryRun || c.output != "json" {
 				if err := c.answer(preview); err != nil || dryRun {
 					return err
 				}
 			}
-			if no := seen.Data.Preview.Refusal; !seen.Data.Preview.WouldExecute {
-				return errs.New(no.Code, errs.T(no.Message, no.Message))
+			if no := foreseen.WouldRefuse; no != nil {
+				return errs.New(no.ErrorCode, errs.T(no.Message, no.Message))
 			}
 			if !yes {
 				if err := c.ask("Write this to the live profiles? Type yes: "); err != nil {
 					return err
 				}
 			}
-			wanted.DryRun, wanted.ConfirmToken = false, seen.Data.Preview.Confirmation.Token
+			wanted.DryRun, wanted.ConfirmToken = false, foreseen.Confirmation.ConfirmToken
 			done, err := caller.call(cmd.Context(), tool, wanted)
 			if err != nil {
 				return err

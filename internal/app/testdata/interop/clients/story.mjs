@@ -25,7 +25,7 @@ export async function story(client, { key, underscored }) {
   const confirmed = { ...post, idempotency_key: key, confirm_token: said(seen.refused).details.confirm_token };
   seen.accepted = await call('post.create', confirmed);
 
-  const batch = { batch_id: said(seen.accepted).data.accepted.batch_id, wait_seconds: 25, items: 'all' };
+  const batch = { batch_id: said(seen.accepted).data.batch_id, wait_seconds: 25, items: 'all' };
   for (let polls = 0; polls < 4 && !(seen.final && FINAL.includes(said(seen.final).data.status)); polls++) {
     seen.final = await call('batch.status', batch);
   }

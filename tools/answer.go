@@ -1,0 +1,97 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/schema"
+)
+
+// Write is the answer of a write tool: a preview, or the accepted batch and, after wait_seconds, how it stands. In JSON it
+// is flat: the fields of the preview (would_execute is there then, and only then), or those of the accepted batch, over
+// which those of batch.status are laid after a wait.
+type Write struct {
+	Preview  *admission.Preview
+	Accepted *admission.Accepted
+	Batch    *BatchView
+}
+
+// under is one level deeper than what it is embedded beside, so that a field of both is that of the other.
+type under struct{ *admission.Accepted }
+
+// waited is an accepted batch after a wait.
+type waited struct {
+	*BatchView
+	under
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w Write) MarshalJSON() ([]byte, error) {
+	switch {
+	case w.Preview != nil:
+		return encode(w.Preview)
+	case w.Batch != nil:
+		return encode(waited{w.Batch, under{w.Accepted}})
+	default:
+		return encode(w.Accepted)
+	}
+}
+
+// UnmarshalJSON implements json.Unmarshaler, for programs that call tools.
+func (w *Write) UnmarshalJSON(b []byte) error {
+	var kind struct {
+		Preview *bool    `json:"would_execute"`
+		Waited  *float64 `json:"progress"`
+	}
+	if err := json.Unmarshal(b, &kind); err != nil {
+		return fmt.Errorf("answer of a write: %w", err)
+	}
+	*w = Write{}
+	if kind.Preview != nil {
+		return json.Unmarshal(b, &w.Preview)
+	}
+	if kind.Waited != nil {
+		if err := json.Unmarshal(b, &w.Batch); err != nil {
+			return fmt.Errorf("answer of a write: %w", err)
+		}
+	}
+	return json.Unmarshal(b, &w.Accepted)
+}
+
+// writeOutput is the output schema of all write tools. Required is what a preview and an accepted batch have both.
+func writeOutput() (*jsonschema.Schema, error) {
+	data := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for i, part := range []func() (*jsonschema.Schema, error){
+		func() (*jsonschema.Schema, error) { return schema.OutputFor[admission.Accepted]() },
+		func() (*jsonschema.Schema, error) { return schema.OutputFor[BatchView]() },
+		func() (*jsonschema.Schema, error) { return schema.OutputFor[admission.Preview]() },
+	} {
+		p, err := part()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range p.PropertyOrder {
+			if data.Properties[name] == nil {
+				data.Properties[name] = p.Properties[name]
+				data.PropertyOrder = append(data.PropertyOrder, name)
+			}
+		}
+		if i == 0 {
+			data.Required = p.Required
+		}
+		data.Required = slices.DeleteFunc(slices.Clone(data.Required), func(name string) bool { return !slices.Contains(p.Required, name) })
+	}
+	for name, words := range map[string]string{
+		"status":             "status of the batch: as accepted, or after wait_seconds as it stands",
+		"poll_after_seconds": "seconds to wait before the next batch.status; absent when final and in a preview",
+		"next_page_token":    "send as page_token: with dry_run true for the rest of changes, to batch.status for further items",
+		"as_of":              "RFC 3339 time: of the oldest store data that a preview used, or of this reading of the batch",
+	} {
+		data.Properties[name].Description = words
+	}
+	return enveloped(data)
+}
