@@ -85,13 +85,13 @@ func writeOutput() (*jsonschema.Schema, error) {
 		}
 		data.Required = slices.DeleteFunc(slices.Clone(data.Required), func(name string) bool { return !slices.Contains(p.Required, name) })
 	}
-	for name, words := range map[string]string{
-		"status":             "status of the batch: as accepted, or after wait_seconds as it stands",
-		"poll_after_seconds": "seconds to wait before the next batch.status; absent when final and in a preview",
-		"next_page_token":    "send as page_token: with dry_run true for the rest of changes, to batch.status for further items",
-		"as_of":              "RFC 3339 time: of the oldest store data that a preview used, or of this reading of the batch",
+	for _, of := range []struct{ property, words string }{
+		{"status", "status of the batch: as accepted, or after wait_seconds as it stands"},
+		{"poll_after_seconds", "seconds to wait before the next batch.status; absent when final and in a preview"},
+		{"next_page_token", "send as page_token: with dry_run true for the rest of changes, to batch.status for further items"},
+		{"as_of", "RFC 3339 time: of the oldest store data that a preview used, or of this reading of the batch"},
 	} {
-		data.Properties[name].Description = words
+		data.Properties[of.property].Description = of.words
 	}
 	return enveloped(data)
 }
