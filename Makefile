@@ -30,7 +30,7 @@ test-race: ## Run every test with the race detector
 
 .PHONY: test-interop
 test-interop: ## Let clients that we did not write, and the protocol's conformance suite, judge (fetched from npm)
-	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/mcpserver
+	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/mcpserver ./internal/gbpsim
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)

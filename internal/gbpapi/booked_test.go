@@ -15,7 +15,7 @@ func TestBookedExchanges(t *testing.T) {
 	full := errors.New("full")
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
-		call   func(b *bench, ctx context.Context) error
+		call   func(ctx context.Context, b *bench) error
 		booked int
 		room   int // further ones that are granted
 		asked  int
@@ -39,7 +39,7 @@ func TestBookedExchanges(t *testing.T) {
 				}
 				return nil
 			})
-			err := c.call(b, ctx)
+			err := c.call(ctx, b)
 			if n := len(b.requests()); asked != c.asked || n != c.sent || (err != nil) != c.fails {
 				t.Errorf("asked %d times, sent %d, %v", asked, n, err)
 			}
@@ -52,17 +52,17 @@ func TestBookedExchanges(t *testing.T) {
 	}
 }
 
-func createOne(b *bench, ctx context.Context) error {
+func createOne(ctx context.Context, b *bench) error {
 	_, err := b.CreateLocalPost(ctx, ref, parent, []byte(`{}`))
 	return err
 }
 
-func allPosts(b *bench, ctx context.Context) error {
+func allPosts(ctx context.Context, b *bench) error {
 	_, err := b.AllLocalPosts(ctx, ref, parent, 5)
 	return err
 }
 
-func accounts(b *bench, ctx context.Context) error {
+func accounts(ctx context.Context, b *bench) error {
 	_, err := b.ListAccounts(ctx, ref)
 	return err
 }

@@ -78,14 +78,14 @@ func (x *pageStore) read(now time.Time, entries []Entry) {
 			continue
 		}
 		x.New = x.New || e.Write
-		switch e.Route {
-		case RouteLocationsPatch:
+		if e.Route == RouteLocationsUpdateAttributes {
+			x.changed["attributes"] = true
+		}
+		if e.Route == RouteLocationsPatch {
 			for _, f := range e.masked() {
 				field, _, _ := strings.Cut(lowerCamel(f), ".")
 				x.changed[field] = true
 			}
-		case RouteLocationsUpdateAttributes:
-			x.changed["attributes"] = true
 		}
 	}
 }
@@ -106,8 +106,18 @@ func (x *pageStore) describe(s Store) {
 	}
 	known := map[string]bool{"name": true, "languageCode": true, "metadata": true}
 	for _, f := range []struct{ key, name string }{
-		{"title", "Title"}, {"storeCode", "Store code"}, {"phoneNumbers", "Phone"}, {"websiteUri", "Website"}, {"storefrontAddress", "Address"}, {"openInfo", "Open"},
-		{"regularHours", "Hours"}, {"specialHours", "Special hours"}, {"moreHours", "More hours"}, {"profile", "Description"}, {"categories", "Categories"}, {"labels", "Labels"},
+		{"title", "Title"},
+		{"storeCode", "Store code"},
+		{"phoneNumbers", "Phone"},
+		{"websiteUri", "Website"},
+		{"storefrontAddress", "Address"},
+		{"openInfo", "Open"},
+		{"regularHours", "Hours"},
+		{"specialHours", "Special hours"},
+		{"moreHours", "More hours"},
+		{"profile", "Description"},
+		{"categories", "Categories"},
+		{"labels", "Labels"},
 	} {
 		known[f.key] = true
 		add(f.key, f.name, s.Fields[f.key])
