@@ -30,7 +30,7 @@ test-race: ## Run every test with the race detector
 
 .PHONY: test-interop
 test-interop: ## Let clients and a connection pooler that we did not write, and the conformance suite, judge (fetched)
-	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/gtoken ./internal/mcpserver
+	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/gbpsim ./internal/gtoken ./internal/mcpserver
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)

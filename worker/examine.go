@@ -22,6 +22,7 @@ func (r *run) examine(ctx context.Context, x Executor, b Begun) (time.Duration, 
 	if wait := r.awaitRead(ctx); wait > 0 {
 		return wait, nil
 	}
+	ctx = r.booked(ctx, 1)
 	r.Fault("worker.before_look")
 	switch x := x.(type) {
 	case Editor:

@@ -163,6 +163,7 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 			return wait, err
 		}
 		defer r.release(ctx)
+		ctx = r.booked(ctx, max(1, r.slot.Calls))
 		if e, ok := x.(Editor); ok {
 			if t, wait, err = r.look(ctx, e, p.Item); err != nil || wait > 0 {
 				return wait, err

@@ -86,7 +86,13 @@ func (w *ItemWorker) Follow(ctx context.Context, tenant authn.TenantID) error {
 		if !w.roomToRead(ctx, x, tenant, d.Item) {
 			break // what was taken comes back when its lease is over
 		}
-		if err := w.followOne(ctx, x, tenant, d); err != nil && !errors.Is(err, ErrFenced) {
+		further := func(ctx context.Context) error {
+			if !w.roomToRead(ctx, x, tenant, d.Item) {
+				return errNoRoom
+			}
+			return nil
+		}
+		if err := w.followOne(gbpapi.Booked(ctx, 1, further), x, tenant, d); err != nil && !errors.Is(err, ErrFenced) {
 			faults = append(faults, fmt.Errorf("item %s: %w", d.Item.ID, err))
 		}
 	}

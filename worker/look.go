@@ -65,7 +65,7 @@ func deleted(i batch.Item) Outcome {
 func conflict(s Sight) Outcome {
 	return Outcome{
 		State: batch.ItemFailed, Code: errs.VersionConflict, Executed: errs.ExecutedNo, GoogleCalls: 1, Version: cmp.Or(s.Effect.Version, s.Version), Note: "changed since acceptance",
-		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, // what was read, so that reading it again shows what has changed
+		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, Found: s.Before, // what was read, so that reading it again shows what has changed
 		AuditBefore: s.AuditBefore, Error: &batch.ItemError{
 			JA: "受付の後に Google 側で対象が変わったため、上書きしていません。読み直して、変更を人に見せてから送り直してください。",
 			EN: "The target changed at Google after this was accepted, so nothing was overwritten. Read it again, show the change to the person, and send anew.",
@@ -94,6 +94,7 @@ func (r *run) examineEdit(ctx context.Context, x Editor, b Begun) (time.Duration
 	}
 	return r.finish(ctx, b, Outcome{
 		Attempt: batch.AttemptGivenUp, State: batch.ItemUnknown, Code: errs.GBPOutcomeUnknown, Executed: errs.ExecutedUnknown, GoogleCalls: 2, Version: s.Version,
+		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, Found: s.Before,
 		Note: "read back: neither as before nor as wanted", Error: &batch.ItemError{
 			JA: "書き込みの結果を確認できません。対象は依頼の前とも依頼の内容とも違う状態です。プロフィールを確認してください。",
 			EN: "The outcome cannot be told: the target is neither as it was nor as it was to be. Look at the profile.",

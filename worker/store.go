@@ -121,6 +121,8 @@ type Outcome struct {
 	// Mirror is the store's data after an edit of it, Attributes the list of its attributes; nil for other kinds.
 	Mirror     *gbp.Location
 	Attributes json.RawMessage
+	// Found is the target of an edit as Google shows it although the edit is not why: reading it again shows what stands in the way.
+	Found json.RawMessage
 	// Already is true when there was nothing left to do.
 	Already bool
 	// Looks is how often looking again found nothing, in a follow-up of an unknown item.

@@ -28,7 +28,19 @@ func (v validator) Validate(ctx context.Context, tenant authn.TenantID, p admiss
 	if profile.IsAttributes(p.Mask) {
 		return nil
 	}
-	a, err := v.slots.Reserve(ctx, slots.Request{API: gbp.APIBusinessInformation, Tenant: tenant, Location: p.Location.Name, Low: true, Patience: validatePatience})
+	slot := func(ctx context.Context) error { return v.slot(ctx, tenant, p.Location.Name) }
+	if err := slot(ctx); err != nil {
+		return err
+	}
+	_, err := v.google.PatchLocation(gbpapi.Booked(ctx, 1, slot), gbpapi.Ref{Tenant: tenant, Connection: p.Location.ConnectionID}, p.Location.Name, p.Payload, p.Mask, true)
+	if f, ok := errors.AsType[*gbpapi.Error](err); ok && f.Class == gbpapi.Refused && f.Fault.HTTPStatus == 400 {
+		return &admission.RefusalError{Fault: f.Fault}
+	}
+	return err
+}
+
+func (v validator) slot(ctx context.Context, tenant authn.TenantID, name gbp.LocationName) error {
+	a, err := v.slots.Reserve(ctx, slots.Request{API: gbp.APIBusinessInformation, Tenant: tenant, Location: name, Low: true, Patience: validatePatience})
 	switch {
 	case err != nil:
 		return fmt.Errorf("slot: %w", err)
@@ -39,12 +51,8 @@ func (v validator) Validate(ctx context.Context, tenant authn.TenantID, p admiss
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	_, err = v.google.PatchLocation(ctx, gbpapi.Ref{Tenant: tenant, Connection: p.Location.ConnectionID}, p.Location.Name, p.Payload, p.Mask, true)
-	if f, ok := errors.AsType[*gbpapi.Error](err); ok && f.Class == gbpapi.Refused && f.Fault.HTTPStatus == 400 {
-		return &admission.RefusalError{Fault: f.Fault}
-	}
-	return err
 }

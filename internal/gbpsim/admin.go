@@ -80,6 +80,9 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("POST /admin/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); writeJSON(w, struct{}{}) })
 	s.adminStores(m)
 	m.HandleFunc("GET /{$}", s.page)
+	m.HandleFunc("GET /page.css", pageFile("page.css", "text/css; charset=utf-8"))
+	m.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	m.HandleFunc("GET /page.js", pageFile("page.js", "text/javascript; charset=utf-8"))
 	m.HandleFunc("GET /pictures/{name}", samplePicture)
 	m.HandleFunc("/", s.strange)
 	return m

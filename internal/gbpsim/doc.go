@@ -10,7 +10,8 @@
 //     reviews list, get and batchGetReviews, replies update and delete, the media of galleries with uploads.
 //   - the admin API under BASE/admin/ (see admin.go), which drives the clock, orders faults, seeds the world and reads the
 //     journal. It has no authentication: listen on loopback only.
-//   - a page for people at BASE/ with all stores, their posts and their reviews, and sample photos under BASE/pictures/.
+//   - a page for people at BASE/ with all stores as they are now and what was called last, and sample photos under
+//     BASE/pictures/.
 //
 // The package deliberately imports nothing else of this module: a wrong belief about Google that sat in the client and in
 // the simulator alike could never be found by testing one against the other. For the same reason each rule says where it

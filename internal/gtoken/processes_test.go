@@ -64,7 +64,7 @@ func child(text string) error {
 	if err != nil {
 		return err
 	}
-	source, err := gtoken.New(gtoken.Options{Store: db, Keys: keys, ClientID: "client", ClientSecret: "secret", BaseURL: o.GoogleBaseURL, Now: now, RefreshTimeout: 5 * time.Second, FailureFor: 50 * time.Millisecond})
+	source, err := gtoken.New(gtoken.Options{Store: db, Keys: keys, ClientID: "client", ClientSecret: "secret", BaseURL: o.GoogleBaseURL, Now: now, RefreshTimeout: 5 * time.Second, FailureFor: 50 * time.Millisecond, ForceEvery: time.Nanosecond})
 	if err != nil {
 		return err
 	}

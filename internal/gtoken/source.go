@@ -47,6 +47,10 @@ type Options struct {
 	CacheFor time.Duration
 	// FailureFor is how long a failed refresh is remembered, so that waiting work does not storm the token endpoint; 0 is 3 s.
 	FailureFor time.Duration
+	// ForceEvery is how soon after a refresh that Invalidate caused this process makes another one for the connection. What
+	// is refused with a token so fresh is not refused for its token, and a store whose calls are all answered 401 does not
+	// cost a refresh for each of them; 0 is one minute.
+	ForceEvery time.Duration
 	Now        func() time.Time
 	// Observe is told about every exchange with the token endpoint: outcome is "ok" or a Class. May be nil.
 	Observe func(outcome string, took time.Duration)
@@ -59,9 +63,11 @@ type Source struct {
 	flights singleflight.Group
 
 	mu sync.Mutex
-	// remembered, failed and rejected grow with the number of connections in use, not with calls.
+	// remembered, failed, forced and rejected grow with the number of connections in use, not with calls.
 	remembered map[key]remembered
 	failed     map[key]failure
+	// forced is when a connection's token was last replaced because Google had refused it.
+	forced map[key]time.Time
 	// rejected is the digest of the token that Google last refused for a connection.
 	rejected map[key][sha256.Size]byte
 }
@@ -100,12 +106,13 @@ func New(o Options) (*Source, error) {
 	defaults(&o.RefreshTimeout, 10*time.Second)
 	defaults(&o.CacheFor, time.Minute)
 	defaults(&o.FailureFor, 3*time.Second)
+	defaults(&o.ForceEvery, time.Minute)
 	if o.Observe == nil {
 		o.Observe = func(string, time.Duration) {}
 	}
 	return &Source{
 		o: o, refresh: newRefresher(o, base),
-		remembered: map[key]remembered{}, failed: map[key]failure{}, rejected: map[key][sha256.Size]byte{},
+		remembered: map[key]remembered{}, failed: map[key]failure{}, forced: map[key]time.Time{}, rejected: map[key][sha256.Size]byte{},
 	}, nil
 }
 
@@ -143,12 +150,16 @@ func (s *Source) Token(ctx context.Context, tenant authn.TenantID, connection st
 }
 
 // Invalidate tells that Google answered 401 to the token. The next Token reads the row: it uses another token if one is
-// there, and refreshes otherwise. Telling twice, or about a token that is no longer in use, does no harm.
+// there, and refreshes otherwise; but not within Options.ForceEvery of the last refresh of that kind, when it gives the same
+// token again. Telling twice, or about a token that is no longer in use, does no harm.
 func (s *Source) Invalidate(tenant authn.TenantID, connection, token string) {
 	k := key{tenant, connection}
+	now := s.o.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rejected[k] = sha256.Sum256([]byte(token))
+	if at, ok := s.forced[k]; !ok || now.Sub(at) >= s.o.ForceEvery {
+		s.rejected[k] = sha256.Sum256([]byte(token))
+	}
 	if s.remembered[k].token == token {
 		delete(s.remembered, k)
 	}
@@ -230,6 +241,9 @@ func (s *Source) renew(ctx context.Context, k key, c Connection) (string, *Updat
 		return "", nil, s.fail(k, &Error{Class: Operator, Reason: "keyring", cause: err})
 	}
 	s.mu.Lock()
+	if _, ok := s.rejected[k]; ok && c.AccessExpiresAt.Sub(start) >= s.o.Margin {
+		s.forced[k] = start
+	}
 	delete(s.rejected, k) // what comes fresh from Google is not what Google refused, even if it looks the same
 	delete(s.failed, k)
 	s.mu.Unlock()

@@ -286,6 +286,7 @@ func TestInvalidateForcesOneRefresh(t *testing.T) {
 	b.token(one, "t", "c", "a2")
 	b.wantCalls(2)
 	// Google may give the same token again; that ends the matter instead of going round.
+	b.clock.advance(time.Minute)
 	one.Invalidate("t", "c", "a2")
 	b.token(one, "t", "c", "a2")
 	b.wantCalls(3)

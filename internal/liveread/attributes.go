@@ -47,11 +47,13 @@ func (a *Attributes) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Lo
 	}
 	ctx, cancel := context.WithTimeout(ctx, attributesPatience)
 	defer cancel()
-	if err := await(ctx, a.slots, gbp.APIBusinessInformation, tenant, loc.Name); err != nil {
-		return nil, time.Time{}, err
-	}
-	at := a.now()
-	raw, err := a.read(ctx, gbpapi.Ref{Tenant: tenant, Connection: loc.ConnectionID}, loc.Name)
+	var at time.Time
+	var raw json.RawMessage
+	err := metered(ctx, a.slots, gbp.APIBusinessInformation, tenant, loc.Name, func(ctx context.Context) (err error) {
+		at = a.now()
+		raw, err = a.read(ctx, gbpapi.Ref{Tenant: tenant, Connection: loc.ConnectionID}, loc.Name)
+		return err
+	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}

@@ -1,6 +1,6 @@
 // Package liveread reads a location's posts, reviews and media at Google for people and agents, and keeps what it read for a
 // minute, so that looking twice does not spend the quota that writes need. What our own writes did meanwhile is seen at once:
-// the rows of what was read are taken from PostgreSQL each time.
+// the rows of what was read are taken from PostgreSQL each time. So is what stood in the way of a write that ended as a conflict.
 package liveread
 
 import (
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
-	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
@@ -86,11 +85,13 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 		}
 		return things, kept.at, err
 	}
-	if err := await(ctx, r.slots, gbp.APIMyBusiness, tenant, loc.Name); err != nil {
-		return nil, time.Time{}, err
-	}
-	at := r.now()
-	seen, err := list(ctx, gbpapi.Ref{Tenant: tenant, Connection: loc.ConnectionID}, loc.Name.V4(loc.Account))
+	var at time.Time
+	var seen []gbp.Seen
+	err := metered(ctx, r.slots, gbp.APIMyBusiness, tenant, loc.Name, func(ctx context.Context) (err error) {
+		at = r.now()
+		seen, err = list(ctx, gbpapi.Ref{Tenant: tenant, Connection: loc.ConnectionID}, loc.Name.V4(loc.Account))
+		return err
+	})
 	var more error
 	if errors.Is(err, gbp.ErrMore) {
 		more = gbp.ErrMore
@@ -121,38 +122,4 @@ func (r *Reader) recall(k key) (reading, bool) {
 	}
 	kept, ok := r.kept[k]
 	return kept, ok
-}
-
-// await waits for a slot of low priority.
-func await(ctx context.Context, sl Slots, api string, tenant authn.TenantID, name gbp.LocationName) error {
-	left := patience
-	for {
-		a, err := sl.Reserve(ctx, slots.Request{API: api, Tenant: tenant, Location: name, Low: true, Patience: left})
-		if err != nil {
-			return err
-		}
-		if a.Verdict != slots.Granted && a.Wait >= left {
-			return errs.New(errs.RateLimited, errs.T("Google の割当を書き込みが使っています。少し待ってください。", "Writes are using Google's quota at the moment; wait a little.")).
-				With(errs.Details{Scope: "google_reads"}).After(a.Wait)
-		}
-		wait := a.Wait
-		if a.Verdict != slots.Granted {
-			wait = max(wait, 50*time.Millisecond) // a place that just went to somebody else
-		}
-		if err := sleep(ctx, wait); err != nil || a.Verdict == slots.Granted {
-			return err
-		}
-		left -= wait
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -44,9 +44,13 @@ func differing(v gbpapi.GoogleVersion) json.RawMessage {
 }
 
 // GetGoogleUpdated implements Google.
-func (m metered) GetGoogleUpdated(ctx context.Context, ref gbpapi.Ref, name gbp.LocationName) (gbpapi.GoogleVersion, error) {
-	if err := m.await(ctx, locationsAPI, ref.Tenant); err != nil {
-		return gbpapi.GoogleVersion{}, fmt.Errorf("google's version of %s: %w", name, err)
+func (m metered) GetGoogleUpdated(ctx context.Context, ref gbpapi.Ref, name gbp.LocationName) (v gbpapi.GoogleVersion, err error) {
+	err = m.booked(ctx, locationsAPI, ref.Tenant, func(ctx context.Context) (err error) {
+		v, err = m.Google.GetGoogleUpdated(ctx, ref, name)
+		return err
+	})
+	if err != nil {
+		return v, fmt.Errorf("google's version of %s: %w", name, err)
 	}
-	return m.Google.GetGoogleUpdated(ctx, ref, name)
+	return v, nil
 }

@@ -22,7 +22,7 @@ type Slots interface {
 	Reserve(ctx context.Context, r slots.Request) (slots.Answer, error)
 }
 
-// Metered is a Google whose calls wait for a slot of low priority, one per page. It waits as long as ctx lets it; while Redis
+// Metered is a Google whose calls wait for a slot of low priority, one per exchange. It waits as long as ctx lets it; while Redis
 // is away it gives UNAVAILABLE and calls nothing.
 func Metered(g Google, s Slots) Google { return metered{g, s} }
 
@@ -31,25 +31,38 @@ type metered struct {
 	slots Slots
 }
 
-// ListAccounts implements Google. More than one page, of 20 accounts, is rare and not waited for.
-func (m metered) ListAccounts(ctx context.Context, ref gbpapi.Ref) (gbpapi.AccountList, error) {
-	if err := m.await(ctx, accountsAPI, ref.Tenant); err != nil {
-		return gbpapi.AccountList{}, err
-	}
-	return m.Google.ListAccounts(ctx, ref)
+// ListAccounts implements Google.
+func (m metered) ListAccounts(ctx context.Context, ref gbpapi.Ref) (list gbpapi.AccountList, err error) {
+	err = m.booked(ctx, accountsAPI, ref.Tenant, func(ctx context.Context) (err error) {
+		list, err = m.Google.ListAccounts(ctx, ref)
+		return err
+	})
+	return list, err
 }
 
 // ListLocations implements Google.
-func (m metered) ListLocations(ctx context.Context, ref gbpapi.Ref, account gbp.AccountName, yield func([]gbp.Location) error) (bool, error) {
-	if err := m.await(ctx, locationsAPI, ref.Tenant); err != nil {
-		return false, err
-	}
-	return m.Google.ListLocations(ctx, ref, account, func(page []gbp.Location) error {
-		if err := yield(page); err != nil {
-			return err
-		}
-		return m.await(ctx, locationsAPI, ref.Tenant) // for the page behind this one; behind the last it is spent for nothing
+func (m metered) ListLocations(ctx context.Context, ref gbpapi.Ref, account gbp.AccountName, yield func([]gbp.Location) error) (truncated bool, err error) {
+	err = m.booked(ctx, locationsAPI, ref.Tenant, func(ctx context.Context) (err error) {
+		truncated, err = m.Google.ListLocations(ctx, ref, account, yield)
+		return err
 	})
+	return truncated, err
+}
+
+// booked makes a call each of whose exchanges with Google waits for a slot: the first one, further pages, repeats after a 401.
+func (m metered) booked(ctx context.Context, api string, tenant authn.TenantID, call func(context.Context) error) error {
+	if err := m.await(ctx, api, tenant); err != nil {
+		return err
+	}
+	var full error
+	err := call(gbpapi.Booked(ctx, 1, func(ctx context.Context) error {
+		full = m.await(ctx, api, tenant)
+		return full
+	}))
+	if full != nil {
+		return full
+	}
+	return err
 }
 
 // patience is how long a slot is waited for in one go; beyond it is asked for again.

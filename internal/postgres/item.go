@@ -325,8 +325,15 @@ func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Out
 	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
 		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)
 	case o.After != nil:
-		q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(o.After))
+		queueSnapshot(q, tenant, i, o.After)
+	case o.Found != nil:
+		queueSnapshot(q, tenant, i, o.Found)
 	}
+}
+
+// queueSnapshot is what Google shows of an edit's target now, which readings that are kept take from the row.
+func queueSnapshot(q *pgx.Batch, tenant authn.TenantID, i batch.Item, raw json.RawMessage) {
+	q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(raw))
 }
 
 // endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are
