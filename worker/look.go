@@ -65,7 +65,7 @@ func deleted(i batch.Item) Outcome {
 func conflict(s Sight) Outcome {
 	return Outcome{
 		State: batch.ItemFailed, Code: errs.VersionConflict, Executed: errs.ExecutedNo, GoogleCalls: 1, Version: cmp.Or(s.Effect.Version, s.Version), Note: "changed since acceptance",
-		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, // what was read, so that reading it again shows what has changed
+		Mirror: s.Effect.Mirror, Attributes: s.Effect.Attributes, Seen: s.Effect.After, // what was read, so that reading it again shows what has changed
 		AuditBefore: s.AuditBefore, Error: &batch.ItemError{
 			JA: "受付の後に Google 側で対象が変わったため、上書きしていません。読み直して、変更を人に見せてから送り直してください。",
 			EN: "The target changed at Google after this was accepted, so nothing was overwritten. Read it again, show the change to the person, and send anew.",

@@ -121,6 +121,8 @@ type Outcome struct {
 	// Mirror is the store's data after an edit of it, Attributes the list of its attributes; nil for other kinds.
 	Mirror     *gbp.Location
 	Attributes json.RawMessage
+	// Seen is the post, review or media item as it was found, where nothing was sent because of that.
+	Seen json.RawMessage
 	// Already is true when there was nothing left to do.
 	Already bool
 	// Looks is how often looking again found nothing, in a follow-up of an unknown item.

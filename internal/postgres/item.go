@@ -324,8 +324,12 @@ func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Out
 	case i.Kind == gbp.KindLocation:
 	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
 		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)
-	case o.After != nil:
-		q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(o.After))
+	case o.After != nil, o.Seen != nil:
+		found := o.After
+		if found == nil {
+			found = o.Seen
+		}
+		q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(found))
 	}
 }
 
