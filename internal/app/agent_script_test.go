@@ -108,6 +108,17 @@ func at(v any, path string) any {
 	return v
 }
 
+// flat is an answer whose preview or accepted batch stands directly under data, whether or not it has a name of its own there.
+func flat(facts any) any {
+	data, _ := at(facts, "data").(map[string]any)
+	for _, name := range []string{"preview", "accepted"} {
+		if inner, ok := data[name].(map[string]any); ok {
+			maps.Copy(data, inner)
+		}
+	}
+	return facts
+}
+
 func textAt(v any, path string) string {
 	switch x := at(v, path).(type) {
 	case nil:
@@ -140,7 +151,7 @@ func (a *agent) once(tool string, args stack.Args) told {
 	if err != nil {
 		a.t.Fatalf("%s: %v", tool, err)
 	}
-	r := told{refused: res.IsError, facts: res.StructuredContent}
+	r := told{refused: res.IsError, facts: flat(res.StructuredContent)}
 	for _, c := range res.Content {
 		switch c := c.(type) {
 		case *mcp.TextContent:
@@ -151,8 +162,8 @@ func (a *agent) once(tool string, args stack.Args) told {
 	}
 	a.log = append(a.log, tool+" "+textAt(r.facts, "error_code"))
 	for _, path := range []string{
-		"error_code", "retry.how", "details.confirm_token", "details.human_readable_message", "details.batch_id", "data.accepted.batch_id", "data.accepted.next",
-		"data.preview.confirmation.confirm_token", "data.preview.would_refuse.error_code", "data.next_page_token", "data.preview.next_page_token",
+		"error_code", "retry.how", "details.confirm_token", "details.human_readable_message", "details.batch_id", "data.batch_id", "data.next",
+		"data.confirmation.confirm_token", "data.would_refuse.error_code", "data.next_page_token",
 	} {
 		if s := textAt(r.facts, path); s != "" && !strings.Contains(r.text, s) && !strings.Contains(r.text, strings.Trim(quoted(s), `"`)) {
 			a.t.Errorf("%s: the text lacks %s, %q:\n%.600s", tool, path, s, r.text)
@@ -328,7 +339,7 @@ func (a *agent) write(tool string, args stack.Args) reported {
 			if p.refused {
 				return reported{status: textAt(p.facts, "error_code"), facts: p.facts}
 			}
-			preview := at(p.facts, "data.preview")
+			preview := at(p.facts, "data")
 			if refusal, ok := at(preview, "would_refuse").(map[string]any); ok {
 				refusal["details"] = map[string]any{"violations": listAt(preview, "validation_errors"), "changed": listAt(refusal, "changed")}
 				refusal["retry"] = map[string]any{"after_seconds": refusal["after_seconds"]}
@@ -357,7 +368,7 @@ func (a *agent) write(tool string, args stack.Args) reported {
 	if r.refused {
 		return reported{status: textAt(r.facts, "error_code"), facts: r.facts}
 	}
-	out := a.follow(textAt(r.facts, "data.accepted.batch_id"))
+	out := a.follow(textAt(r.facts, "data.batch_id"))
 	out.left, out.links = left, append(out.links, r.links...)
 	return out
 }
@@ -366,7 +377,7 @@ func (a *agent) write(tool string, args stack.Args) reported {
 func (a *agent) accept(tool string, args stack.Args) (id string) {
 	a.t.Helper()
 	r := a.call(tool, args.With("idempotency_key", rand.Text()))
-	if id = textAt(r.facts, "data.accepted.batch_id"); id == "" {
+	if id = textAt(r.facts, "data.batch_id"); id == "" {
 		a.t.Fatalf("not accepted: %s", r.text)
 	}
 	return id
