@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -113,9 +114,62 @@ func changeLine(l gbp.Location, changed []profile.FieldChange, locale errs.Local
 		parts[i] = c.Field
 		if short(c.Before) && short(c.After) {
 			parts[i] += ": " + inLine(c.Before, locale) + " → " + inLine(c.After, locale)
+		} else if d := entryDiff(c.Before, c.After); d != "" {
+			parts[i] += ": " + d
 		}
 	}
 	return l.Profile.Title + " — " + strings.Join(parts, "; ")
+}
+
+// entryDiff says which entries of a list a change takes away (−) and adds (+), each by its values; "" for what is no list, and
+// for more than a line holds.
+func entryDiff(before, after json.RawMessage) string {
+	var was, is []json.RawMessage
+	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &is) != nil {
+		return ""
+	}
+	var out []string
+	for _, side := range []struct {
+		sign         string
+		these, those []json.RawMessage
+	}{{"− ", was, is}, {"+ ", is, was}} {
+		for _, e := range side.these {
+			if !slices.ContainsFunc(side.those, func(o json.RawMessage) bool { return bytes.Equal(e, o) }) {
+				out = append(out, side.sign+entryWords(e))
+			}
+		}
+	}
+	line := strings.Join(out, ", ")
+	if len([]rune(line)) > 4*lineMost {
+		return ""
+	}
+	return line
+}
+
+// entryWords are the values of an entry one after the other, what is true or false with its name; an entry with more inside is
+// shown as it is.
+func entryWords(entry json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(entry))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return strings.Trim(string(entry), `"`)
+	}
+	var out []string
+	for d.More() {
+		name, err1 := d.Token()
+		value, err2 := d.Token()
+		switch v := value.(type) {
+		case string:
+			out = append(out, v)
+		case bool:
+			out = append(out, fmt.Sprintf("%v: %v", name, v))
+		default:
+			return string(entry)
+		}
+		if err1 != nil || err2 != nil {
+			return string(entry)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // short tells whether a value in words can stand in a line: a text, nothing, or a small object such as categories.

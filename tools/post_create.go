@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -100,6 +101,9 @@ func (c postChange) Plan(t admission.Target, now time.Time, l errs.Locale) admis
 			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, At: "post", Payload: r.Payload, Fingerprint: r.Fingerprint, After: gbp.View(r.Payload),
 			SummaryLength: utf8.RuneCountInString(r.Post.Summary), SendBefore: r.SendBefore, Links: r.Links, Phones: r.Phones, Sources: r.Sources,
 		}}
+		if slices.ContainsFunc(c.Overrides, func(o gbp.PostOverride) bool { return o.LocationID == t.Location.ID }) { // not what the question says
+			d.Items[0].Line = t.Location.Profile.Title + " — " + admission.Short(r.Post.Summary)
+		}
 	}
 	return d
 }

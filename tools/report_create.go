@@ -135,7 +135,7 @@ func linksOf(id batch.ID, operation string) []Link {
 	if operation == "report.create" {
 		links = append(links,
 			Link{URI: "mappy://reports/" + string(id), Name: "report " + string(id), Description: "the figures as JSON, once the batch is done"},
-			Link{URI: "mappy://reports/" + string(id) + "/csv", Name: "report " + string(id) + " as CSV", Description: "the figures as CSV, once the batch is done"})
+			Link{URI: "mappy://reports/" + string(id) + "/csv", Name: "report " + string(id) + " as CSV", Description: "the figures as CSV, once the batch is done", MIMEType: "text/csv"})
 	}
 	return links
 }

@@ -55,5 +55,5 @@ type Result struct {
 	Links   []Link
 }
 
-// Link points a client to a resource such as mappy://batches/{batch_id}.
-type Link struct{ URI, Name, Description string }
+// Link points a client to a resource such as mappy://batches/{batch_id}. MIMEType is application/json when empty.
+type Link struct{ URI, Name, Description, MIMEType string }

@@ -80,7 +80,10 @@ func previewSentence(p *admission.Preview, l errs.Locale) string {
 		lines = append(lines, fmt.Sprintf("- %s: %s", v.Path, v.Message))
 	}
 	if r := p.WouldRefuse; r != nil {
-		lines = append(lines, "would_execute: false, "+string(r.ErrorCode)+": "+r.Message)
+		lines = append(lines, "would_execute: false, "+string(r.ErrorCode)+": "+r.Message, r.How)
+		for _, t := range r.Changed {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("- location_id %d %s", t.LocationID, t.TargetID))+", version "+t.CurrentVersion)
+		}
 	}
 	if c := p.Confirmation; c.Required {
 		lines = append(lines, c.Question)

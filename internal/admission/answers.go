@@ -64,7 +64,7 @@ type Preview struct {
 	EstimatedCompletionSeconds int                `json:"estimated_completion_seconds" jsonschema:"estimate in seconds from the live state of Google's quota and our queue"`
 	Reversible                 Reversible         `json:"reversible" jsonschema:"whether and how the effect can be taken back"`
 	Confirmation               Confirmation       `json:"confirmation" jsonschema:"whether a person has to agree, and the token for it"`
-	PreviewDigest              string             `json:"preview_digest" jsonschema:"sha256 of exactly what would be sent"`
+	PreviewDigest              string             `json:"preview_digest,omitempty" jsonschema:"sha256 of exactly what would be sent; absent when nothing could be"`
 }
 
 // ChangeGroup is one change with the targets that get exactly it: one, or in a long preview all that are alike.
@@ -98,6 +98,10 @@ func (g ChangeGroup) size() int {
 type WouldRefuse struct {
 	ErrorCode errs.Code `json:"error_code" jsonschema:"code of the refusal"`
 	Message   string    `json:"message" jsonschema:"the refusal in words"`
+	How       string    `json:"how" jsonschema:"what to do next"`
+	// AfterSeconds and Changed are those of the refusal.
+	AfterSeconds int                  `json:"after_seconds,omitempty" jsonschema:"seconds to wait first"`
+	Changed      []errs.ChangedTarget `json:"changed,omitempty" jsonschema:"targets that are no longer what expected_version stands for"`
 }
 
 // Reversible says what an undo brings back and what stays lost.

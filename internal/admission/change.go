@@ -24,7 +24,7 @@ type Operation struct {
 	// CountStores is true when a confirmation by number counts stores and not items.
 	CountStores bool
 	// Ask is the first sentence of the question to a person: what will happen to n targets of the named stores. headline is
-	// the beginning of the text, "" for a write without one.
+	// the text as it was given, "" for a write without one.
 	Ask func(n int, stores, headline string) errs.Text
 	// Nothing is the refusal when planning left no target to write to; nil when that cannot be.
 	Nothing func() *errs.Error
@@ -132,7 +132,7 @@ type Planned struct {
 	Fields []string
 	// Bound is what a confirm token is bound to, by the word that names it in a refusal; nil is Expected.
 	Bound map[string]string
-	// Line says the change in one line for the question to a person; "" says nothing.
+	// Line says the change in one line for the question to a person; "" leaves it to what is shown before and after.
 	Line string
 	// Sources are the files that Google will fetch.
 	Sources []gbp.Source

@@ -7,9 +7,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -48,7 +46,7 @@ func (a *Admission) demand(ctx context.Context, c *Call) error {
 		With(errs.Details{
 			ConfirmToken: token, ExpiresIn: life, Reason: c.reason,
 			TargetSummary: &errs.TargetSummary{
-				Operation: c.Operation.Name, TargetCount: len(c.plan), Locations: locationRefs(c), PostSummary: audit.Head(c.change.Headline()),
+				Operation: c.Operation.Name, TargetCount: len(c.plan), Locations: locationRefs(c), PostSummary: Short(c.change.Headline()),
 			},
 			HumanReadableMessage: question,
 		})
@@ -154,30 +152,12 @@ func changedTargets(then, now map[int64]map[string]string) []errs.ChangedTarget 
 
 // question is what the person is asked, in the tenant's language, written from current data.
 func (a *Admission) question(c *Call) string {
-	ask := c.Operation.Ask(len(c.plan), names(c), audit.Head(c.change.Headline()))
+	ask := c.Operation.Ask(len(c.plan), names(c), c.change.Headline())
 	text := ask.In(c.Principal.Locale)
 	if w := weight(c); w != "" {
 		text += "\n" + w
 	}
 	return text + "\n" + planLines(c) + errs.Tf("環境: %s", "Environment: %s", a.Environment).In(c.Principal.Locale)
-}
-
-// planLines are the changes in one line each, as far as they have one; the preview has them all.
-func planLines(c *Call) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range c.plan {
-		switch {
-		case r.Line == "":
-		case n == shownNames:
-			b.WriteString("- …\n")
-			return b.String()
-		default:
-			n++
-			b.WriteString("- " + r.Line + "\n")
-		}
-	}
-	return b.String()
 }
 
 // weight says how much an upload sends: the bytes of its files, and those times the stores.

@@ -40,7 +40,10 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 		TargetCount: c.count(), TargetLocations: locationRefs(c), Changes: groups, NextPageToken: next,
 		ValidationErrors: append([]errs.Violation{}, c.violations...), ValidationWarnings: warningsOf(c), WouldRefuse: refusal,
 		EstimatedGBPAPICalls: calls(c), EstimatedCompletionSeconds: a.estimate(ctx, c), Reversible: reversible(c),
-		Confirmation: Confirmation{Required: c.reason != "", Reason: c.reason}, PreviewDigest: "sha256:" + hex.EncodeToString(c.digest),
+		Confirmation: Confirmation{Required: c.reason != "", Reason: c.reason},
+	}
+	if c.digest != nil {
+		p.PreviewDigest = "sha256:" + hex.EncodeToString(c.digest)
 	}
 	if c.reason != "" && c.refusal == nil {
 		a.offerToken(ctx, c, &p.Confirmation)
@@ -95,7 +98,8 @@ func (a *Admission) foresee(ctx context.Context, c *Call) *WouldRefuse {
 	if e == nil {
 		return nil
 	}
-	return &WouldRefuse{ErrorCode: e.Code, Message: e.Message.In(c.Principal.Locale)}
+	p := e.Public(c.Principal.Locale, "")
+	return &WouldRefuse{ErrorCode: p.ErrorCode, Message: p.Message, How: p.Retry.How, AfterSeconds: p.Retry.AfterSeconds, Changed: e.Details.Changed}
 }
 
 func (a *Admission) spendPreview(ctx context.Context, c *Call) error {

@@ -39,6 +39,13 @@ type desk struct {
 // openDesk brings a stack up without Google's quotas. Without a policy no limit is in the way.
 func openDesk(t testing.TB, o stack.Options) *desk {
 	t.Helper()
+	o.NoServer = true
+	return servedDesk(t, o)
+}
+
+// servedDesk is openDesk with the HTTP front.
+func servedDesk(t testing.TB, o stack.Options) *desk {
+	t.Helper()
 	if o.Policy == "" {
 		o.Policy = stack.Roomy
 	}
@@ -49,7 +56,6 @@ func openDesk(t testing.TB, o stack.Options) *desk {
 			sim(so)
 		}
 	}
-	o.NoServer = true
 	d := &desk{Stack: stack.New(t, o), t: t, schemas: map[string]*jsonschema.Resolved{}}
 	for _, x := range d.App.Tools.List() {
 		r, err := x.Output.Resolve(nil)

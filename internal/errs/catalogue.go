@@ -140,7 +140,7 @@ var catalogue = []Info{
 	{IdempotencyInProgress, 409, 7, RetryAfterDelay, true, false, "the same key is being admitted right now", howWait},
 	{RateLimited, 429, 8, RetryAfterDelay, true, false, "a limit of the contract is reached; nothing was executed", howWait},
 	{VersionConflict, 409, 7, RetryAfterChange, true, false, "the target is no longer what the caller saw", T("対象を読み直し、変更を人に見せてから新しい version またはプレビューで送ってください。", "Read the target again, show the change to the person, and send with the new version or preview.")},
-	{BatchNotCancellable, 409, 7, RetryNever, false, false, "the batch is past the point where it can be cancelled", T("batch.status で結果を確認してください。", "Read the outcome with batch.status.")},
+	{BatchNotCancellable, 409, 7, RetryNever, false, false, "the batch is past the point where it can be cancelled", T("batch.status で結果を確認してください。公開されたものは batch.undo で元に戻せます。", "Read the outcome with batch.status; batch.undo takes back what was published.")},
 	{NothingToUndo, 409, 7, RetryNever, false, false, "the batch changed nothing that can be restored", howOther},
 	{UndoExpired, 409, 7, RetryNever, false, false, "the undo window is over", howOther},
 	{GoogleReconnectRequired, 409, 7, RetryAfterChange, true, false, "the tenant's Google grant is dead", T("Google アカウントを接続し直す必要があります。運用担当に連絡してください。", "The Google account has to be reconnected; tell the operator.")},

@@ -35,7 +35,8 @@ type Error struct {
 	Details Details
 	// Executed is ExecutedNo when empty.
 	Executed Executed
-	// RetryAfter is how long to wait before sending again; 0 means that time alone does not help or that no time is known.
+	// RetryAfter is how long to wait before sending again; 0 means that time alone does not help or that no time is
+	// known; callers are then asked to wait for usualWait where time helps.
 	RetryAfter time.Duration
 	// How tells the caller what to do next. Empty: the catalogue's own advice.
 	How Text
@@ -120,6 +121,9 @@ type Retry struct {
 	How          string `json:"how" jsonschema:"what to do next"`
 }
 
+// usualWait is how many seconds a caller is asked to wait where time helps and nobody knows how much: what a restart takes.
+const usualWait = 5
+
 // Public renders the error for a caller.
 func (e *Error) Public(locale Locale, requestID string) Public {
 	info := e.Code.Info()
@@ -135,6 +139,9 @@ func (e *Error) Public(locale Locale, requestID string) Public {
 			SameKey:      info.SameKey,
 			How:          e.How.In(locale),
 		},
+	}
+	if info.Retry == RetryAfterDelay && !info.Item && p.Retry.AfterSeconds == 0 {
+		p.Retry.AfterSeconds = usualWait
 	}
 	if p.Executed == "" {
 		p.Executed = ExecutedNo

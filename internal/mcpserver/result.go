@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -31,7 +32,7 @@ func wireResult(r tools.Result) *mcp.CallToolResult {
 	content := make([]mcp.Content, 0, 1+len(r.Links))
 	content = append(content, &mcp.TextContent{Text: text})
 	for _, l := range r.Links {
-		content = append(content, &mcp.ResourceLink{URI: l.URI, Name: l.Name, Description: l.Description, MIMEType: "application/json"})
+		content = append(content, &mcp.ResourceLink{URI: l.URI, Name: l.Name, Description: l.Description, MIMEType: cmp.Or(l.MIMEType, "application/json")})
 	}
 	return &mcp.CallToolResult{Content: content, StructuredContent: r.Structured, IsError: r.IsError}
 }

@@ -52,7 +52,7 @@ func queueLocations(b *pgx.Batch, out *[]gbp.Location, tenant authn.TenantID, id
 
 // LocationFilter narrows a list of locations; zero values do not narrow.
 type LocationFilter struct {
-	// Query matches part of title, store code or city, whatever the case.
+	// Query matches part of title, store code, city or address, whatever the case.
 	Query  string
 	Labels []string
 	IDs    []gbp.LocationID
@@ -67,7 +67,7 @@ func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, f Locati
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		collect(b, &out, scanLocation, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
 			WHERE l.tenant_id = $1 AND l.gone_at IS NULL AND l.location_id > $2
-			  AND ($3 = '' OR position(lower($3) IN lower(l.title || ' ' || l.store_code || ' ' || l.city)) > 0)
+			  AND ($3 = '' OR position(lower($3) IN lower(l.title || ' ' || l.store_code || ' ' || l.city || ' ' || coalesce(l.profile ->> 'address_summary', ''))) > 0)
 			  AND (cardinality($4::text[]) = 0 OR l.labels && $4)
 			  AND (cardinality($5::bigint[]) = 0 OR l.location_id = ANY ($5))
 			  AND ($6 OR l.labels && $7 OR l.location_id = ANY ($8))
