@@ -171,7 +171,7 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 		c.reason = "irreversible"
 	case own != "":
 		c.reason = own
-	case heavy(c):
+	case a.heavy(c):
 		c.reason = "media_bytes"
 	case len(foreign) > 0:
 		c.reason = "unknown_link"
@@ -183,11 +183,11 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 
 func irreversible(r Planned) bool { return r.Irreversible && !r.Already }
 
-// heavy tells whether the files of an upload weigh as much as needs a confirmation, each counted once. What nobody weighed
-// counts as too much.
-func heavy(c *Call) bool {
+// heavy tells whether the files of an upload weigh as much as needs a confirmation, each counted once. A file that was to be
+// weighed and was not counts as too much; where the deployment has switched the check off, a warning says so instead.
+func (a *Admission) heavy(c *Call) bool {
 	total, known := c.mediaBytes("media.upload")
-	return !known || total >= c.Principal.Policy.ConfirmMediaBytes
+	return !known && a.Files != nil || total >= c.Principal.Policy.ConfirmMediaBytes
 }
 
 // manyTargets counts by the effect performed and by item, or by store where the operation says so and for store data, of which

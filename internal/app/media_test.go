@@ -148,7 +148,7 @@ func TestMediaUploadPreviewIsWhatIsSent(t *testing.T) {
 	d.countersMatch()
 }
 
-// Confirmation: by stores and not by items, and by the bytes of the files, each counted once; what nobody weighed is heavy.
+// Confirmation: by stores and not by items, and by the bytes of the files, each counted once. Where nobody looks, a warning says so.
 func TestMediaUploadConfirmation(t *testing.T) {
 	t.Parallel()
 	d, web := openGallery(t, stack.Options{Stores: 5, NoWorkers: true, Config: func(c *config.Config) { c.Media.CheckWithin = 25 * time.Second }})
@@ -182,10 +182,12 @@ func TestMediaUploadConfirmation(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Text)
 		}
 	}
-	blind := openDesk(t, stack.Options{Stores: 1, NoWorkers: true})
-	p := blind.previewOf("media.upload", upload(blind.IDs(1), item("https://komorebi-coffee.example/a.jpg", "INTERIOR")))
-	if p.Confirmation.Reason != "media_bytes" || !hasWarning(p.ValidationWarnings, "MEDIA_NOT_CHECKED") || !strings.Contains(p.Confirmation.Question, "not known") {
-		t.Errorf("%+v", p)
+	blind := openDesk(t, stack.Options{Stores: 5, NoWorkers: true})
+	for stores, reason := range map[int]string{1: "", 4: "", 5: "target_count"} {
+		p := blind.previewOf("media.upload", upload(blind.IDs(stores), item("https://komorebi-coffee.example/a.jpg", "INTERIOR")))
+		if p.Confirmation.Reason != reason || !hasWarning(p.ValidationWarnings, "MEDIA_NOT_CHECKED") || strings.Contains(p.Confirmation.Question, "not known") != (reason != "") {
+			t.Errorf("%d stores: %+v", stores, p)
+		}
 	}
 	// Nobody looked: the name decides about the format, and what Google never takes is refused all the same.
 	for path, rule := range map[string]string{"a.mp4": "video", "a.jpg": ""} {
