@@ -126,6 +126,8 @@ type run struct {
 	slot     slots.Request
 	holds    bool
 	sight    Sight
+	// gone is true when we know an edit's target as deleted.
+	gone bool
 	// due is when the slot's time had come.
 	due time.Time
 }
@@ -148,6 +150,7 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
+	r.gone = p.TargetGone
 	x, ok := r.executors[p.Item.Operation]
 	if !ok {
 		return 0, fmt.Errorf("no executor for %q", p.Item.Operation)

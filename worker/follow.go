@@ -31,7 +31,7 @@ type Patient interface{ Patience() time.Duration }
 // week after acceptance; reviews by Google take minutes to days.
 const (
 	followBatch = 20
-	followLease = 5 * time.Minute
+	followLease = 2 // times what a run may take
 	followMost  = 6 * time.Hour
 	followTimes = 36
 )
@@ -73,7 +73,7 @@ func (w *FollowWorker) Work(ctx context.Context, _ *river.Job[queue.FollowArgs])
 
 // Follow looks once at each of the tenant's items that are due, as long as Google's quota has room.
 func (w *ItemWorker) Follow(ctx context.Context, tenant authn.TenantID) error {
-	due, err := w.Store.DueFollows(ctx, tenant, followBatch, followLease)
+	due, err := w.Store.DueFollows(ctx, tenant, followBatch, followLease*w.timeout)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (w *ItemWorker) followed(ctx context.Context, x Executor, tenant authn.Tena
 	switch {
 	case gone && d.Item.Publication == batch.Deleted:
 		return Outcome{Note: "the deletion is confirmed"}, nil
-	case gone && (d.Follows+1 < w.Attempts || w.early(f, d.Item)): // single answers of that kind are wrong now and then
+	case gone && !d.Gone && (d.Follows+1 < w.Attempts || w.early(f, d.Item)): // single answers of that kind are wrong now and then
 		return Outcome{Note: "not found; looked at again", Follow: w.Windows.next(d.Follows)}, nil
 	case gone:
 		return Outcome{State: batch.ItemSucceeded, Publication: batch.Deleted, Executed: errs.ExecutedYes, Note: "somebody took it down"}, nil

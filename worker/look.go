@@ -36,7 +36,7 @@ func (r *run) end(o Outcome) Turn {
 }
 
 // blind decides about an edit whose target could not be read. Passing trouble, and a target that Google does not know, are
-// tried again as often as a write is; absence after an attempt to delete is what was wanted.
+// tried again as often as a write is; absence after an attempt to delete, ours or another item's, is what was wanted.
 func (r *run) blind(ctx context.Context, x Editor, i batch.Item, err error) (Turn, time.Duration, error) {
 	f, ok := errors.AsType[*gbpapi.Error](err)
 	if !ok {
@@ -44,8 +44,10 @@ func (r *run) blind(ctx context.Context, x Editor, i batch.Item, err error) (Tur
 	}
 	r.slowDown(ctx, f)
 	gone := f.Code == errs.GBPNotFound
-	if gone && x.Deletes() && i.Attempts > 0 {
-		return r.end(deleted(i)), 0, nil
+	if gone && x.Deletes() && (i.Attempts > 0 || r.gone) {
+		o := deleted(i)
+		o.Already = i.Attempts == 0
+		return r.end(o), 0, nil
 	}
 	passing := gone || f.Class == gbpapi.NotSent || f.Class == gbpapi.Throttled || f.Class == gbpapi.Ambiguous
 	if passing && i.Looks+1 < r.Attempts {

@@ -39,11 +39,20 @@ func (x ReviewDeleteReply) Send(ctx context.Context, tenant authn.TenantID, i ba
 	return replyEffect(i, nil), nil
 }
 
-// Follow implements Follower: no reply is what was asked for.
+// Follow implements Follower: no reply is what was asked for. A reply that was written since is another one, whoever wrote it.
 func (x ReviewDeleteReply) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
 	r, err := x.Google.GetReview(ctx, ref(tenant, i), gbp.ReviewName(i.TargetName))
 	if err != nil {
 		return Effect{}, err
 	}
-	return reviewEffect(r), nil
+	e := reviewEffect(r)
+	if was, err := gbp.ParseRemoteReview(i.Before); err == nil && anotherReply(was.Reply, r.Reply) {
+		e.Publication, e.Rejection = batch.Deleted, ""
+	}
+	return e, nil
+}
+
+// anotherReply tells whether a reply is not the one that stood there before: Google dates each.
+func anotherReply(was, is *gbp.RemoteReply) bool {
+	return was != nil && is != nil && (was.Comment != is.Comment || !was.UpdateTime.Equal(is.UpdateTime))
 }

@@ -71,6 +71,8 @@ type Peek struct {
 	// WantsSlot is false when the item needs no write slot now: it is decided, will end unsent, has an attempt to examine, or
 	// waits for a retry or for an older item with its content or target.
 	WantsSlot bool
+	// TargetGone is true when we know the target as deleted, by another item since this one was accepted.
+	TargetGone bool
 }
 
 // Turn is what a runner brings to Begin.
@@ -98,6 +100,8 @@ type Due struct {
 	Attempt batch.Attempt
 	// Follows is how often it was followed before.
 	Follows int
+	// Gone is true when we know what the item made as deleted since.
+	Gone bool
 }
 
 // Outcome is how an attempt ended and what becomes of its item.

@@ -230,10 +230,11 @@ type Item struct {
 	Error         *ItemError
 	RetryPossible bool
 	Executed      errs.Executed
-	Attempts      int
-	GoogleCalls   int
-	CreatedAt     time.Time
-	FinishedAt    time.Time
+	// Attempts is how often the item may have been sent: an attempt that ended as not_sent does not count.
+	Attempts    int
+	GoogleCalls int
+	CreatedAt   time.Time
+	FinishedAt  time.Time
 }
 
 // Edits tells whether the item changes or deletes something that exists.

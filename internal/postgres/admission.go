@@ -236,7 +236,8 @@ func queueUnits(w *pgx.Batch, s admission.Submission) {
 	})
 }
 
-// queueItems inserts all items with one statement.
+// queueItems inserts all items with one statement. What was done already when it was read may no longer be once an older item
+// with its target has ended: where one is undecided, the runner looks when its turn comes.
 func queueItems(w *pgx.Batch, s admission.Submission) {
 	type row struct {
 		ID         batch.ItemID     `json:"id"`
@@ -270,7 +271,8 @@ func queueItems(w *pgx.Batch, s admission.Submission) {
 	w.Queue(`INSERT INTO mappy.item (tenant_id, item_id, batch_id, ordinal, operation, location_id, connection_id, google_account, google_location, title, payload, fingerprint,
 			kind, target_name, target_id, expected_version, mask, origin_item_id, already, units)
 		SELECT $1, u.id, $2, u.o - 1, u.operation, u.location, u.connection, u.account, u.name, u.title, u.payload, u.print,
-			u.kind, u.target, u.target_id, u.expected, u.mask, u.origin, u.already, u.units
+			u.kind, u.target, u.target_id, u.expected, u.mask, u.origin,
+			u.already AND NOT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = $1 AND o.google_location = u.name AND o.fingerprint = u.print AND o.state IN ('queued', 'processing')), u.units
 		FROM ROWS FROM (
 			jsonb_to_recordset($3) AS (id text, operation text, location bigint, connection text, account text, name text, title text,
 				kind text, target text, target_id text, expected text, mask text[], origin text, already boolean, units integer),

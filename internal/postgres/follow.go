@@ -17,7 +17,8 @@ import (
 )
 
 const dueColumns = itemColumns + `, i.follows, b.status, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.assurance, b.operation,
-	coalesce(a.attempt_id, 0), coalesce(a.no, 0), coalesce(a.state, ''), coalesce(a.started_at, i.created_at), coalesce(a.looks, 0)`
+	coalesce(a.attempt_id, 0), coalesce(a.no, 0), coalesce(a.state, ''), coalesce(a.started_at, i.created_at), coalesce(a.looks, 0),
+	EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.resource_name AND r.deleted_at IS NOT NULL)`
 
 const dueFrom = ` FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
 	LEFT JOIN LATERAL (SELECT x.attempt_id, x.no, x.state, x.started_at, x.looks FROM mappy.attempt x WHERE x.tenant_id = i.tenant_id AND x.item_id = i.item_id ORDER BY x.attempt_id DESC LIMIT 1) a ON true`
@@ -25,7 +26,7 @@ const dueFrom = ` FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant
 func scanDue(row pgx.CollectableRow) (d worker.Due, err error) {
 	b, a := &d.Batch, &d.Attempt
 	d.Item, err = scanItemAnd(row, &d.Follows, &b.Status, &b.Client, &b.User, &b.Token, &b.RequestID, &b.Environment, &b.Assurance, &b.Operation,
-		&a.ID, &a.No, &a.State, &a.StartedAt, &a.Looks)
+		&a.ID, &a.No, &a.State, &a.StartedAt, &a.Looks, &d.Gone)
 	b.ID = d.Item.Batch
 	return d, err
 }

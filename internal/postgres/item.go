@@ -31,13 +31,14 @@ func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) 
 			       i.state IN ('queued', 'processing') AND NOT i.already AND NOT b.cancel_requested AND NOT b.stopped AND c.state = 'alive' AND b.send_deadline > clock_timestamp()
 			       AND coalesce(i.not_before <= clock_timestamp(), true)
 			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
-			       AND NOT `+earlier+`
+			       AND NOT `+earlier+`,
+			       EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.target_name AND r.deleted_at IS NOT NULL)
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
 			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
 			Query(func(rows pgx.Rows) error {
 				p, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (p worker.Peek, err error) {
 					var looks int
-					p.Item, err = scanItemAnd(row, &looks, &p.User, &p.WantsSlot)
+					p.Item, err = scanItemAnd(row, &looks, &p.User, &p.WantsSlot, &p.TargetGone)
 					p.Item.Looks = looks
 					return p, err
 				})
@@ -95,6 +96,8 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 			wasQueued = tag.RowsAffected() == 1
 			return nil
 		})
+	// The lock is a statement of its own: what is read in the one that waits for it is, all but the locked row, as old as its start.
+	q.Queue(`SELECT 1 FROM mappy.item WHERE tenant_id = $1 AND item_id = $2 FOR UPDATE`, tenant, id)
 	var (
 		grants, kill    []byte
 		labels          []string
@@ -121,7 +124,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		JOIN mappy.location l ON l.tenant_id = i.tenant_id AND l.location_id = i.location_id
 		JOIN mappy.connection c ON c.tenant_id = i.tenant_id AND c.connection_id = i.connection_id
 		LEFT JOIN mappy.attempt a ON a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open'
-		WHERE i.tenant_id = $1 AND i.item_id = $2 FOR UPDATE OF i`, tenant, id).QueryRow(func(row pgx.Row) error {
+		WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
 			&i.Attempts, &i.GoogleCalls, &i.Kind, &i.TargetName, &i.TargetID, &i.Expected, &i.Mask, &i.Already, (*[]byte)(&i.Before), &i.Units, &before,
 			&b.Batch.Operation, &b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
@@ -205,9 +208,9 @@ func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun,
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		q := &pgx.Batch{}
 		queueClose(q, tenant, b.Attempt.ID, o)
-		if o.State == "" { // another attempt follows
-			q.Queue(`UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4
-				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls).Exec(oneRow)
+		if o.State == "" { // another attempt follows; one that certainly was not sent does not count
+			q.Queue(`UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4, attempts = attempts - CASE WHEN $5 = 'not_sent' THEN 1 ELSE 0 END
+				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls, o.Attempt).Exec(oneRow)
 			return tx.SendBatch(ctx, q).Close()
 		}
 		if err := tx.SendBatch(ctx, q).Close(); err != nil {

@@ -1,0 +1,81 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
+	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
+)
+
+// followed waits until nothing of a batch is followed any longer.
+func (d *desk) followed(id batch.ID) {
+	d.t.Helper()
+	d.await(func() bool {
+		return d.count(`SELECT count(*) FROM mappy.item WHERE batch_id = $1 AND (follow_at IS NOT NULL OR follows = 0)`, id) == 0
+	}, "the end of following")
+}
+
+// A reply that was deleted is deleted, also when another one is written before anybody has looked: by our undo, in the same
+// words, or by somebody in Google's own app.
+func TestFollowDeletedReplyThatWasWrittenAnew(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 2})
+	put := func(i int) gbpsim.Review {
+		return gbpsim.Review{Location: place(d.Stack, i), Reply: answered("ありがとうございました。")}
+	}
+	deleted := d.reviews(put(0), put(1))
+	var deletions []batch.ID
+	for i, anew := range []func(r reviewed, deletion batch.ID){
+		func(_ reviewed, deletion batch.ID) { d.done("batch.undo", stack.Args{"batch_id": deletion}) },
+		func(r reviewed, _ batch.ID) {
+			d.changeReview(r.name, func(x *gbpsim.Review) {
+				x.Reply = &gbpsim.ReviewReply{Comment: "またのご来店をお待ちしております。"}
+			})
+		},
+	} {
+		deletion := d.done("review.delete_reply", stack.Args{"review_id": deleted[i].ReviewID}).BatchID
+		anew(deleted[i], deletion)
+		deletions = append(deletions, deletion)
+	}
+	for i, id := range deletions {
+		d.followed(id)
+		if v := d.Finish(string(id)); v.Status != batch.Done || v.Items[0].State != batch.ItemSucceeded || v.Items[0].Publication != batch.Deleted || v.Items[0].Executed != errs.ExecutedYes {
+			t.Errorf("deletion %d: %+v", i, v.Items)
+		}
+	}
+	d.countersMatch()
+}
+
+// A photo that we deleted ourselves is gone at the first look; Google's two days until a photo shows are not waited for.
+func TestFollowPhotoThatWeDeleted(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1})
+	added := d.done("media.upload", upload(d.IDs(1), item("https://www.example.com/front.jpg", "EXTERIOR")))
+	d.done("batch.undo", stack.Args{"batch_id": added.BatchID})
+	d.followed(added.BatchID)
+	if v := d.Finish(string(added.BatchID)); v.Status != batch.Done || v.Items[0].Publication != batch.Deleted {
+		t.Errorf("%+v", v.Items)
+	}
+	d.countersMatch()
+}
+
+// There is no reply to delete when the deletion is accepted, and one is on its way: the deletion does not say that it is done
+// while a reply stands there in the end.
+func TestDeletionOfAReplyThatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1, NoWorkers: true})
+	r := d.reviews(gbpsim.Review{})[0]
+	sent := d.accepted("review.reply", reply(r.ReviewID, "ありがとうございました。"))
+	deletion := d.accepted("review.delete_reply", stack.Args{"review_id": r.ReviewID})
+	d.Work()
+	if v := d.Finish(string(sent.BatchID)); v.Status != batch.Done {
+		t.Fatalf("%+v", v)
+	}
+	v := d.Finish(string(deletion.BatchID))
+	if i := v.Items[0]; i.State != batch.ItemFailed || i.ErrorCode != errs.VersionConflict || i.Executed != errs.ExecutedNo || d.replyOf(r.name) == "" {
+		t.Errorf("%+v", i)
+	}
+	d.countersMatch()
+}
