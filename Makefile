@@ -7,6 +7,8 @@ LOCAL   := go run ./internal/localstack/localrun
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULN    := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZ    ?= 30s
+SEQUENCES ?= 2000
+SEED    ?= 0
 
 .PHONY: help
 help: ## Show the targets
@@ -31,6 +33,10 @@ test-race: ## Run every test with the race detector
 .PHONY: test-interop
 test-interop: ## Let clients and a connection pooler that we did not write, and the conformance suite, judge (fetched)
 	$(LOCAL) -- go test -tags interop -count=1 -v -run Interop ./internal/app ./internal/gbpsim ./internal/gtoken ./internal/mcpserver
+
+.PHONY: test-property
+test-property: ## Play random histories against the whole product (SEQUENCES=2000, SEED=0 draws one)
+	$(LOCAL) -- go test -count=1 -v -timeout 50m -run TestProperty ./internal/property -sequences $(SEQUENCES) -seed $(SEED)
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)
