@@ -192,14 +192,6 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
 // confirmation: nobody is asked below the number, and from it on nothing happens without a token.
 func (m *matrix) confirmation() {
 	m.t.Helper()
