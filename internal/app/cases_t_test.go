@@ -571,7 +571,7 @@ func TestF108EveryAnswer(t *testing.T) {
 		{d.Token, "media.list", stack.Args{"category": "EXTERIOR"}, "", []string{"10 photo(s) and video(s) on 10 store(s)"}},
 		{d.Token, "media.list", stack.Args{"category": "FRONT"}, errs.InvalidArgument, []string{"category", "INTERIOR"}},
 		{d.Token, "media.list", stack.Args{"page_token": "!"}, errs.InvalidArgument, []string{"page_token"}},
-		{d.Token, "media.upload", upload(ids[:2], item("https://komorebi-coffee.example/a.jpg", "MENU")), errs.ConfirmationRequired, []string{"confirm_token: ", "2 photo(s) or video(s)", "not known"}},
+		{d.Token, "media.upload", upload(ids[:5], item("https://komorebi-coffee.example/a.jpg", "MENU")), errs.ConfirmationRequired, []string{"confirm_token: ", "5 photo(s) or video(s)", "not known"}},
 		{d.Token, "media.upload", upload(ids[:1], item("https://komorebi-coffee.example/a.jpg", "COVER")).With("dry_run", true), "", []string{"REPLACES_PHOTO", "MEDIA_NOT_CHECKED"}},
 		{d.Token, "media.delete", stack.Args{"media_ids": []string{nobody}}, errs.MediaNotFound, []string{nobody}},
 		{ja, "media.list", stack.Args{}, "", []string{"件の写真・動画"}},

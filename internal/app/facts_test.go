@@ -195,8 +195,8 @@ func (p played) endsAs(t *testing.T, d *desk, row string, want ends) {
 	}
 }
 
-// The table of retries: what Google asks to wait for is waited for, and an unclear write is looked for twice before it is
-// sent again.
+// The table of retries: what Google asks to wait for is waited for, and an unclear write is looked for twice at least
+// before it is sent again.
 func TestFactsOfWaiting(t *testing.T) {
 	t.Parallel()
 	all := factOperations()
@@ -226,7 +226,7 @@ func TestFactsOfWaiting(t *testing.T) {
 				between++
 			}
 		}
-		if len(calls) != 2 || between != 2 { // an edit: once to decide, once just before it is sent again
+		if len(calls) != 2 || between < 2 { // an edit: once to decide, once just before it is sent again, and anew where the machine was too slow to send
 			t.Errorf("%s: %d looks between %d calls", p.tool, between, len(calls))
 		}
 	}

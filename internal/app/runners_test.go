@@ -146,13 +146,15 @@ func TestFollowAfterAPause(t *testing.T) {
 	d := openDesk(t, stack.Options{Stores: 1, Config: func(c *config.Config) { c.Worker.CallTimeout = 500 * time.Millisecond }})
 	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, State: "PROCESSING", SettleState: "LIVE", SettleSeconds: 3600})
 	v := d.made(1, "確認中です。")
-	const pause = 3 * time.Second
-	if err := d.App.Slots.Pause(t.Context(), slots.Request{API: gbp.APIMyBusiness, Tenant: stack.Tenant}, false, pause); err != nil {
+	if err := d.App.Slots.Pause(t.Context(), slots.Request{API: gbp.APIMyBusiness, Tenant: stack.Tenant}, false, 5*time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	d.Sim.Advance(2 * time.Hour)
 	d.await(func() bool { // taken by a run that had no room
 		return d.count(`SELECT count(*) FROM mappy.item WHERE follow_at > clock_timestamp() + interval '500 milliseconds'`) == 1
 	}, "a run takes the item")
+	if err := d.App.Redis.Del(t.Context(), "slot:{g:"+d.Config.Google.Project+"}:"+gbp.APIMyBusiness+":pause").Err(); err != nil {
+		t.Fatal(err)
+	}
 	d.until(v.BatchID, "the follow-up after the pause", func(v tools.BatchView) bool { return v.Items[0].Publication == batch.Live })
 }

@@ -5,7 +5,7 @@
 // the catalogue, and it says for every failed write whether an effect may exist.
 //
 // A write is one HTTP exchange, never repeated by this package or below it, with one exception: a complete 401 answer proves
-// that nothing was written, so the exchange is made once more with another token, where the source has one. A write that began is not aborted when
+// that nothing was written, so the exchange is made once more, with another token where the source has one. A write that began is not aborted when
 // its caller's context ends: an aborted POST is an unknown outcome, a finished one is a fact. Reads obey their context.
 //
 // Waiting, quotas, retries and reconciliation are the caller's; see [Class] for what each outcome allows and [Booked] for what one

@@ -46,18 +46,10 @@ type answer struct {
 
 // do makes the call. A nil error means a 2xx answer that arrived whole.
 func (c *Client) do(ctx context.Context, k call) (answer, *Error) {
-	var refused struct {
-		token  string
-		answer answer
-		failed *Error
-	}
 	for repeated := false; ; repeated = true {
 		token, err := c.tokens.Token(ctx, k.ref.Tenant, k.ref.Connection)
 		if err != nil {
 			return answer{}, k.tokenError(err)
-		}
-		if repeated && token == refused.token { // there is no other one: it is the call that is refused
-			return refused.answer, refused.failed
 		}
 		if err := spend(ctx); err != nil {
 			return answer{}, k.fail(NotSent, errs.GBPUnavailable, "no room in the quota", err)
@@ -75,7 +67,6 @@ func (c *Client) do(ctx context.Context, k call) (answer, *Error) {
 		if failed == nil || failed.Class != Refused || a.status != http.StatusUnauthorized || repeated {
 			return a, failed
 		}
-		refused.token, refused.answer, refused.failed = token, a, failed
 		c.tokens.Invalidate(k.ref.Tenant, k.ref.Connection, token)
 	}
 }

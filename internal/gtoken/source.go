@@ -49,7 +49,7 @@ type Options struct {
 	FailureFor time.Duration
 	// ForceEvery is how soon after a refresh that Invalidate caused this process makes another one for the connection. What
 	// is refused with a token so fresh is not refused for its token, and a store whose calls are all answered 401 does not
-	// cost a refresh for each of them; 0 is one minute.
+	// cost a refresh for each of them; 0 is 10 s.
 	ForceEvery time.Duration
 	Now        func() time.Time
 	// Observe is told about every exchange with the token endpoint: outcome is "ok" or a Class. May be nil.
@@ -106,7 +106,7 @@ func New(o Options) (*Source, error) {
 	defaults(&o.RefreshTimeout, 10*time.Second)
 	defaults(&o.CacheFor, time.Minute)
 	defaults(&o.FailureFor, 3*time.Second)
-	defaults(&o.ForceEvery, time.Minute)
+	defaults(&o.ForceEvery, 10*time.Second)
 	if o.Observe == nil {
 		o.Observe = func(string, time.Duration) {}
 	}
