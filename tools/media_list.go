@@ -2,20 +2,15 @@ package tools
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"slices"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
 type mediaListQuery struct {
-	page
-	LocationIDs []gbp.LocationID  `json:"location_ids"`
-	Category    gbp.MediaCategory `json:"category"`
+	byStoreQuery
+	Category gbp.MediaCategory `json:"category"`
 }
 
 // MediaPage is the answer of media.list.
@@ -53,109 +48,25 @@ func mediaList(s *Set) (Tool, error) {
 		Name: "media.list", Title: "List photos and videos", Scope: "media:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
 		Description: "Lists the photos and videos in the galleries of your stores' public Google profiles, read from Google (kept for 60 seconds); those of customers and of posts are not among them. Changes nothing. " +
 			"A page covers at most 10 stores and page_size items; follow next_page_token for the rest. A new file may be missing for a while. A store that cannot be read is listed under unreadable and does not hide the others.",
-		Input: schema.Object{Fields: append([]schema.Field{
-			schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
-			schema.Enum("category", "Only items of this category.", categories()),
-		}, paging()...)},
+		Input: byStore(schema.Enum("category", "Only items of this category.", categories())),
 	}
 	var err error
 	t.Output, err = output[MediaPage]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q mediaListQuery) (Result, error) {
-		from, err := readMediaCursor(q.Token, call.Principal.Locale)
-		if err != nil {
-			return Result{}, err
-		}
-		stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
-			IDs: q.LocationIDs, Grants: call.Principal.Grants, After: from.after, Limit: storesPerPage + 1,
+		p, err := readStores(ctx, s, call, q.byStoreQuery, gbp.KindMedia, pageBytes, func(r gbp.Resource) (Media, bool) {
+			m, err := mediaOf(r)
+			return m, err == nil && (q.Category == "" || m.Category == q.Category)
 		})
 		if err != nil {
 			return Result{}, err
 		}
-		out := MediaPage{Media: []Media{}, Unreadable: []StoreNotice{}}
-		if len(stores) > storesPerPage {
-			stores = stores[:storesPerPage]
-			out.NextPageToken = mediaCursor{after: stores[storesPerPage-1].ID}.token()
-		}
-		s.readMedia(ctx, call, q, stores, &out)
-		if err := out.cut(from, stores, q.Size); err != nil {
-			return Result{}, err
-		}
-		return success(errs.Tf("%[1]d 店舗から %[2]d 件の写真・動画を読みました。", "%[2]d photo(s) and video(s) on %[1]d store(s).", len(stores), len(out.Media)).In(call.Principal.Locale), out)
+		out := MediaPage{Media: p.Entries, Unreadable: p.Unreadable, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
+		return success(errs.Tf("%[1]d 店舗から %[2]d 件の写真・動画を読みました。", "%[2]d photo(s) and video(s) on %[1]d store(s).", p.Stores, len(out.Media)).In(call.Principal.Locale), out)
 	})
 	return t, err
 }
 
-func (s *Set) readMedia(ctx context.Context, call *Call, q mediaListQuery, stores []gbp.Location, out *MediaPage) {
-	asOf := s.Now()
-	for _, l := range stores {
-		found, at, err := s.Live.Read(ctx, call.Principal.TenantID, l, gbp.KindMedia)
-		if err != nil {
-			e := errs.From(err)
-			out.Unreadable = append(out.Unreadable, StoreNotice{LocationID: l.ID, ErrorCode: e.Code, Message: e.Message.In(call.Principal.Locale)})
-			continue
-		}
-		if at.Before(asOf) {
-			asOf = at
-		}
-		for _, r := range found {
-			m, err := mediaOf(r)
-			if err != nil || q.Category != "" && m.Category != q.Category {
-				continue
-			}
-			out.Media = append(out.Media, m)
-		}
-	}
-	out.AsOf = stamp(asOf)
-}
-
-// mediaCursor is where a page begins: behind a store, after that many items of the next one.
-type mediaCursor struct {
-	after gbp.LocationID
-	skip  int
-}
-
-func (c mediaCursor) token() string { return encodeToken(fmt.Sprintf("%d:%d", c.after, c.skip)) }
-
-func readMediaCursor(token string, l errs.Locale) (c mediaCursor, err error) {
-	if token == "" {
-		return mediaCursor{}, nil
-	}
-	b, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return mediaCursor{}, badToken(l)
-	}
-	if _, err := fmt.Sscanf(string(b), "%d:%d", &c.after, &c.skip); err != nil || c.after < 0 || c.skip < 0 {
-		return mediaCursor{}, badToken(l)
-	}
-	return c, nil
-}
-
-// cut leaves out what the page before has shown, and ends the page where it is full.
-func (p *MediaPage) cut(from mediaCursor, stores []gbp.Location, size int) error {
-	first := func(x Media) bool { return len(stores) > 0 && x.LocationID == stores[0].ID }
-	for range from.skip {
-		if len(p.Media) == 0 || !first(p.Media[0]) {
-			break
-		}
-		p.Media = p.Media[1:]
-	}
-	n, err := fits(p.Media[:min(size, len(p.Media))], pageBytes)
-	if err != nil || n == len(p.Media) {
-		return err
-	}
-	next := mediaCursor{after: p.Media[n].LocationID - 1}
-	for _, x := range p.Media[:n] {
-		if x.LocationID == p.Media[n].LocationID {
-			next.skip++
-		}
-	}
-	if first(p.Media[n]) {
-		next.skip += from.skip
-	}
-	p.Unreadable = slices.DeleteFunc(p.Unreadable, func(u StoreNotice) bool { return u.LocationID > next.after })
-	p.Media, p.NextPageToken = p.Media[:n], next.token()
-	return nil
-}
+func (m Media) store() gbp.LocationID { return m.LocationID }
 
 func mediaOf(r gbp.Resource) (Media, error) {
 	m, err := gbp.ParseRemoteMedia(r.Snapshot)
