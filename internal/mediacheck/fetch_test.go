@@ -50,8 +50,8 @@ func TestSignedAddress(t *testing.T) {
 	})
 	const signed = "/a.jpg?X-Amz-Signature=ab%2Bcd%2F==&X-Amz-Expires=3600&z=1&a=%e3%81%82&b=a+b&&c"
 	got := passes(t, n.checker(), base+signed, gbp.UseGallery)
-	if want := []string{"GET " + signed}; !slices.Equal(h.requests(), want) || got.URL != base+signed {
-		t.Errorf("asked %q, facts say %q", h.requests(), got.URL)
+	if want := []string{"GET " + signed}; !slices.Equal(h.Requests(), want) || got.URL != base+signed {
+		t.Errorf("asked %q, facts say %q", h.Requests(), got.URL)
 	}
 }
 
@@ -59,15 +59,15 @@ func TestSignedAddress(t *testing.T) {
 func TestRedirectToTheCDN(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	cdn := n.serve(outside, false, file("image/jpeg", goodJPEG))
-	n.name("cdn.example.com", outside)
+	cdn := n.Serve(outside, file("image/jpeg", goodJPEG))
+	n.Point("cdn.example.com", outside)
 	h, base := n.images(func(w http.ResponseWriter, r *http.Request) {
 		to, status := "/2?sig=a%2Fb", http.StatusMovedPermanently
 		switch r.URL.Path {
 		case "/2":
 			to, status = "3", http.StatusSeeOther
 		case "/3":
-			to, status = "https://cdn.example.com:"+cdn.port+"/final.jpg?x=%2B", http.StatusPermanentRedirect
+			to, status = "https://cdn.example.com:"+cdn.Port+"/final.jpg?x=%2B", http.StatusPermanentRedirect
 		case "/0":
 			to = "/1"
 		case "/loop":
@@ -81,14 +81,14 @@ func TestRedirectToTheCDN(t *testing.T) {
 	if got.FinalHost != "cdn.example.com" || got.URL != base+"/1" {
 		t.Errorf("got %+v", got)
 	}
-	if want := []string{"GET /1", "GET /2?sig=a%2Fb", "GET /3"}; !slices.Equal(h.requests(), want) {
-		t.Errorf("asked %q", h.requests())
+	if want := []string{"GET /1", "GET /2?sig=a%2Fb", "GET /3"}; !slices.Equal(h.Requests(), want) {
+		t.Errorf("asked %q", h.Requests())
 	}
-	if want := []string{"GET /final.jpg?x=%2B"}; !slices.Equal(cdn.requests(), want) {
-		t.Errorf("asked the CDN %q", cdn.requests())
+	if want := []string{"GET /final.jpg?x=%2B"}; !slices.Equal(cdn.Requests(), want) {
+		t.Errorf("asked the CDN %q", cdn.Requests())
 	}
-	if len(cdn.seen[0].Header["Cookie"])+len(cdn.seen[0].Header["Referer"])+len(cdn.seen[0].Header["Authorization"]) != 0 {
-		t.Errorf("sent along: %v", cdn.seen[0].Header)
+	if len(cdn.Seen()[0].Header["Cookie"])+len(cdn.Seen()[0].Header["Referer"])+len(cdn.Seen()[0].Header["Authorization"]) != 0 {
+		t.Errorf("sent along: %v", cdn.Seen()[0].Header)
 	}
 	for _, path := range []string{"/0", "/loop"} {
 		if r := refusal(t, c, base+path, gbp.UseGallery); r.Rule != mediacheck.RuleRedirects || r.Limit != 3 {
@@ -111,7 +111,7 @@ func TestNamesOutsideASCII(t *testing.T) {
 	const encoded = "/%E7%94%BB%E5%83%8F%201.jpg"
 	for _, path := range []string{"/画像 1.jpg", encoded, "/画像%201.jpg#top", encoded + "#", "/a%2Fb.jpg?q=画像 1#x?y", "/a.jpg?"} {
 		got := passes(t, n.checker(), base+path, gbp.UseGallery)
-		asked := h.requests()[len(h.requests())-1]
+		asked := h.Requests()[len(h.Requests())-1]
 		if asked != "GET "+strings.TrimPrefix(got.URL, base) {
 			t.Errorf("%s: asked %q, facts say %q", path, asked, got.URL)
 		}
@@ -162,9 +162,9 @@ func TestHostAnswers(t *testing.T) {
 func TestSharePages(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	drive := n.serve(outside, false, file("text/html; charset=utf-8", []byte("<!doctype html><html><title>a.jpg</title></html>")))
+	drive := n.Serve(outside, file("text/html; charset=utf-8", []byte("<!doctype html><html><title>a.jpg</title></html>")))
 	for _, name := range []string{"drive.google.com", "photos.google.com"} {
-		n.name(name, outside)
+		n.Point(name, outside)
 	}
 	_, base := n.images(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -189,14 +189,14 @@ func TestSharePages(t *testing.T) {
 			t.Errorf("%s: %s", u, r.String())
 		}
 	}
-	if drive.connections.Load() != 0 {
+	if drive.Connections() != 0 {
 		t.Error("a share page was asked for")
 	}
 	// The address of a download is no share page by its spelling; this one answers a page all the same.
-	if r := refusal(t, c, "https://drive.google.com:"+drive.port+"/uc?export=download&id=FILEID", gbp.UsePost); r.Rule != mediacheck.RuleViewerPage {
+	if r := refusal(t, c, "https://drive.google.com:"+drive.Port+"/uc?export=download&id=FILEID", gbp.UsePost); r.Rule != mediacheck.RuleViewerPage {
 		t.Errorf("got %s", r.Rule)
 	}
-	if drive.connections.Load() != 1 {
+	if drive.Connections() != 1 {
 		t.Error("the download was not asked for")
 	}
 	passes(t, c, base+"/called-a-page.jpg", gbp.UsePost) // a picture, whatever its host calls it

@@ -16,24 +16,24 @@ import (
 func TestInsideIsNotReached(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	target := n.serve(inside, false, file("image/jpeg", jpegOf(600, 600, 0)))
-	plain := n.serve(inside, true, file("image/jpeg", jpegOf(600, 600, 0)))
+	target := n.Serve(inside, file("image/jpeg", jpegOf(600, 600, 0)))
+	plain := n.ServePlain(inside, file("image/jpeg", jpegOf(600, 600, 0)))
 	_, base := n.images(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", r.URL.Query().Get("to"))
 		w.WriteHeader(http.StatusFound)
 	})
-	n.name("inside.example.com", inside)
-	n.name("7f000001.nip.example", inside)
-	n.name("ten.example.com", "10.0.0.5")
-	n.name("meta.example.com", "169.254.169.254")
+	n.Point("inside.example.com", inside)
+	n.Point("7f000001.nip.example", inside)
+	n.Point("ten.example.com", "10.0.0.5")
+	n.Point("meta.example.com", "169.254.169.254")
 	c := n.checker()
 	direct := []string{
-		"https://" + inside + ":" + target.port + "/a.jpg", "http://" + inside + ":" + plain.port + "/a.jpg",
-		"https://inside.example.com:" + target.port + "/a.jpg", "https://7f000001.nip.example:" + target.port + "/", "https://localhost:" + target.port + "/",
-		"http://inside.example.com:" + plain.port + "/a.jpg",
+		"https://" + inside + ":" + target.Port + "/a.jpg", "http://" + inside + ":" + plain.Port + "/a.jpg",
+		"https://inside.example.com:" + target.Port + "/a.jpg", "https://7f000001.nip.example:" + target.Port + "/", "https://localhost:" + target.Port + "/",
+		"http://inside.example.com:" + plain.Port + "/a.jpg",
 		"http://10.0.0.5/a.jpg", "https://10.0.0.5/a.jpg", "https://ten.example.com/", "https://meta.example.com/latest/meta-data/", "http://169.254.169.254/latest/meta-data/",
-		"https://[::1]:" + target.port + "/", "https://[::ffff:" + inside + "]:" + target.port + "/", "https://[::ffff:7f00:1]:" + target.port + "/",
-		"https://0.0.0.0:" + target.port + "/", "https://[::]:" + target.port + "/", "https://127.1.2.3:" + target.port + "/",
+		"https://[::1]:" + target.Port + "/", "https://[::ffff:" + inside + "]:" + target.Port + "/", "https://[::ffff:7f00:1]:" + target.Port + "/",
+		"https://0.0.0.0:" + target.Port + "/", "https://[::]:" + target.Port + "/", "https://127.1.2.3:" + target.Port + "/",
 		"https://192.168.1.1/", "https://172.16.0.1/", "https://100.64.0.1/", "https://100.100.100.200/", "https://198.18.0.1/", "https://192.0.0.192/", "https://192.0.2.1/",
 		"https://168.63.129.16/", "https://224.0.0.1/", "https://255.255.255.255/", "https://240.0.0.1/",
 		"https://[64:ff9b::7f00:1]/", "https://[64:ff9b:1::a00:5]/", "https://[2002:7f00:1::]/", "https://[2001::1]/", "https://[fd00:ec2::254]/", "https://[fe80::1]/", "https://[ff02::1]/",
@@ -63,7 +63,7 @@ func TestInsideIsNotReached(t *testing.T) {
 			t.Errorf("%s: other words: %s", u, r.String())
 		}
 	}
-	if got := target.connections.Load() + plain.connections.Load(); got != 0 {
+	if got := target.Connections() + plain.Connections(); got != 0 {
 		t.Errorf("%d connections inside", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestInsideIsNotReached(t *testing.T) {
 func TestRedirectsToOddTargets(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	target := n.serve(inside, true, file("text/plain", []byte("secret")))
+	target := n.ServePlain(inside, file("text/plain", []byte("secret")))
 	_, base := n.images(func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
 			w.Header().Set("Location", to)
@@ -81,14 +81,14 @@ func TestRedirectsToOddTargets(t *testing.T) {
 	})
 	c := n.checker()
 	for _, to := range []string{
-		"", "file:///etc/passwd", "gopher://127.0.0.1:6379/_x", "//127.0.0.1:" + target.port + "/", "https://user:pass@img.example.com/", "http://2130706433:" + target.port + "/",
-		"http://0177.0.0.1:" + target.port + "/", "http://127.1:" + target.port + "/", "http://0x7f.1:" + target.port + "/", "https:///a.jpg", "https://a.example.com:99999/", "https://a.example.com:0/",
+		"", "file:///etc/passwd", "gopher://127.0.0.1:6379/_x", "//127.0.0.1:" + target.Port + "/", "https://user:pass@img.example.com/", "http://2130706433:" + target.Port + "/",
+		"http://0177.0.0.1:" + target.Port + "/", "http://127.1:" + target.Port + "/", "http://0x7f.1:" + target.Port + "/", "https:///a.jpg", "https://a.example.com:99999/", "https://a.example.com:0/",
 	} {
 		if r := refusal(t, c, base+"/?to="+to, gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
 			t.Errorf("%q: %s", to, r.Rule)
 		}
 	}
-	if got := target.connections.Load(); got != 0 {
+	if got := target.Connections(); got != 0 {
 		t.Errorf("%d connections inside", got)
 	}
 }
@@ -97,26 +97,26 @@ func TestRedirectsToOddTargets(t *testing.T) {
 func TestF041Rebinding(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	target := n.serve(inside, false, file("image/jpeg", jpegOf(600, 600, 0)))
+	target := n.Serve(inside, file("image/jpeg", jpegOf(600, 600, 0)))
 	c := n.checker()
-	n.name("rebind.example.com", outside, inside)
-	got, err := n.resolver().LookupNetIP(t.Context(), "ip4", "rebind.example.com")
+	n.Point("rebind.example.com", outside, inside)
+	got, err := n.Options().Resolver.LookupNetIP(t.Context(), "ip4", "rebind.example.com")
 	if err != nil || got[0] != netip.MustParseAddr(outside) {
 		t.Fatalf("the first answer is %v, %v", got, err)
 	}
-	if r := refusal(t, c, "https://rebind.example.com:"+target.port+"/a.jpg", gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
+	if r := refusal(t, c, "https://rebind.example.com:"+target.Port+"/a.jpg", gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
 		t.Errorf("got %s", r.Rule)
 	}
 	// Good for the first request, inside for the redirect to the same name.
-	hop := n.serve(outside, false, func(w http.ResponseWriter, _ *http.Request) {
-		http.Redirect(w, new(http.Request), "https://again.example.com:"+target.port+"/b.jpg", http.StatusFound)
-	})
-	n.name("again.example.com", outside, inside)
-	if r := refusal(t, c, "https://again.example.com:"+hop.port+"/a.jpg", gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
+	hop := n.Serve(outside, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Redirect(w, new(http.Request), "https://again.example.com:"+target.Port+"/b.jpg", http.StatusFound)
+	}))
+	n.Point("again.example.com", outside, inside)
+	if r := refusal(t, c, "https://again.example.com:"+hop.Port+"/a.jpg", gbp.UseGallery); r.Rule != mediacheck.RuleUnreachable {
 		t.Errorf("got %s", r.Rule)
 	}
-	if hop.connections.Load() != 1 || target.connections.Load() != 0 {
-		t.Errorf("%d connections outside, %d inside", hop.connections.Load(), target.connections.Load())
+	if hop.Connections() != 1 || target.Connections() != 0 {
+		t.Errorf("%d connections outside, %d inside", hop.Connections(), target.Connections())
 	}
 }
 
@@ -124,12 +124,12 @@ func TestF041Rebinding(t *testing.T) {
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	target := n.serve(inside, true, file("image/jpeg", jpegOf(600, 600, 0)))
+	target := n.ServePlain(inside, file("image/jpeg", jpegOf(600, 600, 0)))
 	c := n.checker()
 	for _, u := range []string{
-		"http://2130706433:" + target.port + "/", "http://0177.0.0.1:" + target.port + "/", "http://127.1:" + target.port + "/", "http://0x7f000001:" + target.port + "/",
-		"http://127.0.0.1.:" + target.port + "/", "https://0/", "file:///etc/passwd", "ftp://example.com/a.jpg", "http://user:pass@example.com/a.jpg",
-		"http://example.com@127.0.0.1:" + target.port + "/", "https://example.com:443@127.0.0.1/", "https://@127.0.0.1/", "https://example.com\\@127.0.0.1/", "https://127%2e0.0.1/",
+		"http://2130706433:" + target.Port + "/", "http://0177.0.0.1:" + target.Port + "/", "http://127.1:" + target.Port + "/", "http://0x7f000001:" + target.Port + "/",
+		"http://127.0.0.1.:" + target.Port + "/", "https://0/", "file:///etc/passwd", "ftp://example.com/a.jpg", "http://user:pass@example.com/a.jpg",
+		"http://example.com@127.0.0.1:" + target.Port + "/", "https://example.com:443@127.0.0.1/", "https://@127.0.0.1/", "https://example.com\\@127.0.0.1/", "https://127%2e0.0.1/",
 		"https://１２７.0.0.1/", "https://img.example.com./a.jpg", "https:/img.example.com/a.jpg", "https://", "javascript:alert(1)", "data:image/png;base64,AAAA",
 		"https://[::1", "https://[fe80::1%25lo]/", "https://a b.example.com/", "https://img.example.com/\r\nHost: x", "", " ", "a.jpg",
 		"https://img.example.com/" + strings.Repeat("a", 2100),
@@ -138,11 +138,11 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("%q: %s", u, r.Rule)
 		}
 	}
-	if got := target.connections.Load(); got != 0 {
+	if got := target.Connections(); got != 0 {
 		t.Errorf("%d connections inside", got)
 	}
-	if len(n.asked) != 0 {
-		t.Errorf("names were looked up: %v", n.asked)
+	if len(n.Lookups()) != 0 {
+		t.Errorf("names were looked up: %v", n.Lookups())
 	}
 }
 
@@ -150,21 +150,21 @@ func TestSpellings(t *testing.T) {
 func TestProductionTrustsNothing(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	h := n.serve(outside, false, file("image/jpeg", jpegOf(600, 600, 0)))
-	p := n.serve(outside, true, file("image/jpeg", jpegOf(600, 600, 0)))
-	n.name("img.example.com", outside)
+	h := n.Serve(outside, file("image/jpeg", jpegOf(600, 600, 0)))
+	p := n.ServePlain(outside, file("image/jpeg", jpegOf(600, 600, 0)))
+	n.Point("img.example.com", outside)
 	c := n.checker(func(o *mediacheck.Options) { o.Trusted = nil })
 	for u, want := range map[string]mediacheck.Rule{
-		"https://img.example.com:" + h.port + "/a.jpg": mediacheck.RuleUnreachable,
-		"http://img.example.com:" + p.port + "/a.jpg":  mediacheck.RuleHTTPS,
-		"HTTP://img.example.com:" + p.port + "/a.jpg":  mediacheck.RuleHTTPS,
-		"http://" + outside + ":" + p.port + "/a.jpg":  mediacheck.RuleUnreachable,
+		"https://img.example.com:" + h.Port + "/a.jpg": mediacheck.RuleUnreachable,
+		"http://img.example.com:" + p.Port + "/a.jpg":  mediacheck.RuleHTTPS,
+		"HTTP://img.example.com:" + p.Port + "/a.jpg":  mediacheck.RuleHTTPS,
+		"http://" + outside + ":" + p.Port + "/a.jpg":  mediacheck.RuleUnreachable,
 	} {
 		if r := refusal(t, c, u, gbp.UseGallery); r.Rule != want {
 			t.Errorf("%s: %s, want %s", u, r.Rule, want)
 		}
 	}
-	if h.connections.Load()+p.connections.Load() != 0 {
+	if h.Connections()+p.Connections() != 0 {
 		t.Error("something was dialled")
 	}
 }
@@ -180,17 +180,17 @@ func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 		passes(t, n.checker(), base+"/a.jpg", gbp.UseGallery)
 		return
 	}
-	proxy := n.serve(inside, true, file("image/jpeg", jpegOf(600, 600, 0)))
+	proxy := n.ServePlain(inside, file("image/jpeg", jpegOf(600, 600, 0)))
 	self := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyOfTheEnvironmentIsNotUsed$")
 	self.Env = append(os.Environ(), inner+"=yes")
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
-		self.Env = append(self.Env, name+"=http://"+inside+":"+proxy.port)
+		self.Env = append(self.Env, name+"=http://"+inside+":"+proxy.Port)
 	}
 	self.Env = append(self.Env, "NO_PROXY=", "no_proxy=")
 	if out, err := self.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if proxy.connections.Load() != 0 {
+	if proxy.Connections() != 0 {
 		t.Error("the proxy was used")
 	}
 }
@@ -200,7 +200,7 @@ func TestForeignCertificate(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
 	_, base := n.images(file("image/jpeg", jpegOf(600, 600, 0)))
-	c := n.checker(func(o *mediacheck.Options) { o.RootCAs = newInternet(t).roots })
+	c := n.checker(func(o *mediacheck.Options) { o.RootCAs = newInternet(t).Options().RootCAs })
 	r := refusal(t, c, base+"/a.jpg", gbp.UseGallery)
 	if r.Rule != mediacheck.RuleUnreachable || !strings.Contains(r.LogValue().String(), "certificate") {
 		t.Errorf("got %s, %s", r.Rule, r.LogValue())

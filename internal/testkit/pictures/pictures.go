@@ -12,11 +12,13 @@ import (
 	"crypto/x509"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,16 +47,17 @@ type Web struct {
 	cert  tls.Certificate
 	dns   net.PacketConn
 
-	mu    sync.Mutex
-	names map[string][]string // answers in turn; the last one repeats
-	files map[string]http.Handler
+	mu      sync.Mutex
+	names   map[string][]string // answers in turn; the last one repeats
+	lookups map[string]int
+	files   map[string]http.Handler
 }
 
-// Start brings a web up; it ends with the test. The name Name, and every name below "example.com" that Point makes known,
-// has a certificate.
+// Start brings a web up; it ends with the test. The name Name, and every name below "example.com", "example" and "google.com"
+// that Point makes known, has a certificate, and so have the hosts' addresses.
 func Start(tb testing.TB) *Web {
 	tb.Helper()
-	w := &Web{tb: tb, names: map[string][]string{}, files: map[string]http.Handler{}}
+	w := &Web{tb: tb, names: map[string][]string{}, lookups: map[string]int{}, files: map[string]http.Handler{}}
 	w.certify()
 	var err error
 	if w.dns, err = net.ListenPacket("udp", net.JoinHostPort(Inside, "0")); err != nil {
@@ -76,7 +79,8 @@ func (w *Web) certify() {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, DNSNames: []string{"*.example.com"}, IPAddresses: []net.IP{net.ParseIP(Outside), net.ParseIP(Inside)},
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, DNSNames: []string{"*.example.com", "*.google.com", "*.example"},
+		IPAddresses: []net.IP{net.ParseIP(Outside), net.ParseIP(Inside), net.IPv6loopback},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -140,17 +144,35 @@ func (w *Web) Point(host string, addresses ...string) {
 	w.names[host] = addresses
 }
 
+// Lookups counts the questions for an address by the names that Point made known.
+func (w *Web) Lookups() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.lookups)
+}
+
 // Host is a server that remembers who came.
 type Host struct {
 	// Port is where it listens.
 	Port        string
 	connections atomic.Int32
 	mu          sync.Mutex
-	lines       []string
+	seen        []*http.Request
 }
 
 // Serve starts a server with TLS at an address; it ends with the test.
 func (w *Web) Serve(address string, h http.Handler) *Host {
+	w.tb.Helper()
+	return w.serve(address, h, (*httptest.Server).StartTLS)
+}
+
+// ServePlain is Serve without TLS.
+func (w *Web) ServePlain(address string, h http.Handler) *Host {
+	w.tb.Helper()
+	return w.serve(address, h, (*httptest.Server).Start)
+}
+
+func (w *Web) serve(address string, h http.Handler, start func(*httptest.Server)) *Host {
 	w.tb.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
@@ -159,7 +181,7 @@ func (w *Web) Serve(address string, h http.Handler) *Host {
 	out := &Host{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		out.mu.Lock()
-		out.lines = append(out.lines, r.Method+" "+r.RequestURI)
+		out.seen = append(out.seen, r)
 		out.mu.Unlock()
 		h.ServeHTTP(rw, r)
 	}))
@@ -172,7 +194,7 @@ func (w *Web) Serve(address string, h http.Handler) *Host {
 		}
 	}
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{w.cert}}
-	server.StartTLS()
+	start(server)
 	w.tb.Cleanup(server.Close)
 	_, out.Port, _ = net.SplitHostPort(l.Addr().String())
 	return out
@@ -183,9 +205,18 @@ func (h *Host) Connections() int { return int(h.connections.Load()) }
 
 // Requests are "METHOD request-URI" of each request.
 func (h *Host) Requests() []string {
+	var lines []string
+	for _, r := range h.Seen() {
+		lines = append(lines, r.Method+" "+r.RequestURI)
+	}
+	return lines
+}
+
+// Seen are the requests themselves; their bodies are gone.
+func (h *Host) Seen() []*http.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]string(nil), h.lines...)
+	return slices.Clone(h.seen)
 }
 
 // answerNames is a name server for A records; AAAA are empty.
@@ -226,8 +257,11 @@ func (w *Web) next(name string, take bool) (string, bool) {
 		return "", false
 	}
 	a := list[0]
-	if take && len(list) > 1 {
-		w.names[name] = list[1:]
+	if take {
+		w.lookups[name]++
+		if len(list) > 1 {
+			w.names[name] = list[1:]
+		}
 	}
 	return a, true
 }
