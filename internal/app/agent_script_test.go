@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,14 +56,8 @@ type violation struct{ path, rule, message, location string }
 func (d *desk) hire(t *testing.T) *agent {
 	t.Helper()
 	a := &agent{t: t, tools: map[string]listed{}}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "scripted-agent", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: d.URL + "/mcp", HTTPClient: &http.Client{Transport: withToken{d.Token}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	a.session = session
-	list, err := session.ListTools(t.Context(), nil)
+	a.session = connect(t, d.Stack, nil)
+	list, err := a.session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +67,6 @@ func (d *desk) hire(t *testing.T) *agent {
 		a.tools[x.Name] = l
 	}
 	return a
-}
-
-type withToken struct{ token string }
-
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+w.token)
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 // again is v in another type, by its JSON.
