@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,26 +65,21 @@ func (w *Write) UnmarshalJSON(b []byte) error {
 
 // writeOutput is the output schema of all write tools. Required is what a preview and an accepted batch have both.
 func writeOutput() (*jsonschema.Schema, error) {
-	data := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
-	for i, part := range []func() (*jsonschema.Schema, error){
-		func() (*jsonschema.Schema, error) { return schema.OutputFor[admission.Accepted]() },
-		func() (*jsonschema.Schema, error) { return schema.OutputFor[BatchView]() },
-		func() (*jsonschema.Schema, error) { return schema.OutputFor[admission.Preview]() },
-	} {
-		p, err := part()
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range p.PropertyOrder {
+	accepted, err1 := schema.OutputFor[admission.Accepted]()
+	view, err2 := schema.OutputFor[BatchView]()
+	preview, err3 := schema.OutputFor[admission.Preview]()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	data := accepted // to which the others add what they have beyond it
+	for _, part := range []*jsonschema.Schema{view, preview} {
+		for _, name := range part.PropertyOrder {
 			if data.Properties[name] == nil {
-				data.Properties[name] = p.Properties[name]
+				data.Properties[name] = part.Properties[name]
 				data.PropertyOrder = append(data.PropertyOrder, name)
 			}
 		}
-		if i == 0 {
-			data.Required = p.Required
-		}
-		data.Required = slices.DeleteFunc(slices.Clone(data.Required), func(name string) bool { return !slices.Contains(p.Required, name) })
+		data.Required = slices.DeleteFunc(data.Required, func(name string) bool { return !slices.Contains(part.Required, name) })
 	}
 	for _, of := range []struct{ property, words string }{
 		{"status", "status of the batch: as accepted, or after wait_seconds as it stands"},

@@ -11,7 +11,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
-	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
 // confirmation checks the confirm token, or asks for one. It only reads: a refused call leaves the token unspent, and the
@@ -162,28 +161,18 @@ func (a *Admission) question(c *Call) string {
 
 // weight says how much an upload sends: the bytes of its files, and those times the stores.
 func weight(c *Call) string {
-	total, known := c.mediaBytes("media.upload")
-	var sent int64
-	stores := map[gbp.LocationID]bool{}
-	for _, r := range c.plan {
-		if r.Operation != "media.upload" || r.Already {
-			continue
-		}
-		stores[r.Location.ID] = true
-		for _, s := range r.Sources {
-			sent += c.found[s].Bytes
-		}
-	}
+	u := c.upload()
+	stores := len(u.stores)
 	var t errs.Text
 	switch {
-	case len(stores) == 0:
+	case stores == 0:
 		return ""
-	case !known:
+	case !u.known:
 		t = errs.T("ファイルの大きさは確認できていません。", "The size of the files is not known.")
-	case sent == total*int64(len(stores)):
-		t = errs.Tf("ファイル %[1]d バイト × %[2]d 店舗 = %[3]d バイト。", "Files: %[1]d bytes × %[2]d store(s) = %[3]d bytes.", total, len(stores), sent)
+	case u.sent == u.bytes*int64(stores):
+		t = errs.Tf("ファイル %[1]d バイト × %[2]d 店舗 = %[3]d バイト。", "Files: %[1]d bytes × %[2]d store(s) = %[3]d bytes.", u.bytes, stores, u.sent)
 	default:
-		t = errs.Tf("ファイルは合わせて %[1]d バイト、%[2]d 店舗への送信は %[3]d バイト。", "Files: %[1]d bytes in all; %[3]d bytes go to %[2]d store(s).", total, len(stores), sent)
+		t = errs.Tf("ファイルは合わせて %[1]d バイト、%[2]d 店舗への送信は %[3]d バイト。", "Files: %[1]d bytes in all; %[3]d bytes go to %[2]d store(s).", u.bytes, stores, u.sent)
 	}
 	return t.In(c.Principal.Locale)
 }

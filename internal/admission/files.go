@@ -48,23 +48,32 @@ func (a *Admission) files(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// mediaBytes is the size of all files of the operation that the plan hands to Google, each counted once, and how often they are
-// sent. known is false when one was not looked at.
-func (c *Call) mediaBytes(operation string) (total int64, known bool) {
-	known = true
+// upload is what the plan hands to Google to keep in galleries.
+type upload struct {
+	// bytes are of all files, each counted once; sent counts each as often as it goes out.
+	bytes, sent int64
+	stores      map[gbp.LocationID]bool
+	// known is false when one of the files was not looked at.
+	known bool
+}
+
+func (c *Call) upload() upload {
+	u := upload{stores: map[gbp.LocationID]bool{}, known: true}
 	seen := map[gbp.Source]bool{}
 	for _, r := range c.plan {
-		if r.Operation != operation || r.Already {
+		if r.Operation != "media.upload" || r.Already {
 			continue
 		}
+		u.stores[r.Location.ID] = true
 		for _, s := range r.Sources {
 			f, looked := c.found[s]
-			known = known && looked
+			u.known = u.known && looked
+			u.sent += f.Bytes
 			if !seen[s] {
 				seen[s] = true
-				total += f.Bytes
+				u.bytes += f.Bytes
 			}
 		}
 	}
-	return total, known
+	return u
 }

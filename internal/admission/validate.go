@@ -186,8 +186,8 @@ func irreversible(r Planned) bool { return r.Irreversible && !r.Already }
 // heavy tells whether the files of an upload weigh as much as needs a confirmation, each counted once. A file that was to be
 // weighed and was not counts as too much; where the deployment has switched the check off, a warning says so instead.
 func (a *Admission) heavy(c *Call) bool {
-	total, known := c.mediaBytes("media.upload")
-	return !known && a.Files != nil || total >= c.Principal.Policy.ConfirmMediaBytes
+	u := c.upload()
+	return !u.known && a.Files != nil || u.bytes >= c.Principal.Policy.ConfirmMediaBytes
 }
 
 // manyTargets counts by the effect performed and by item, or by store where the operation says so and for store data, of which

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A store whose calls are all answered 401, whatever the token: one refresh a minute, not one for each call.
+// A store whose calls are all answered 401, whatever the token: one refresh in a while, not one for each call.
 func TestForcedRefreshesAreRare(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -41,11 +41,11 @@ func TestForcedRefreshesAreRare(t *testing.T) {
 	}
 	s.Invalidate("t", "c", "a5")
 	if got := given(); got != "a6" {
-		t.Errorf("after a minute and more: got %q", got)
+		t.Errorf("after the while: got %q", got)
 	}
 	s.Invalidate("t", "c", "a6")
 	if got := given(); got != "a6" {
-		t.Errorf("within the minute: got %q", got)
+		t.Errorf("within the while: got %q", got)
 	}
 	b.clock.advance(time.Minute)
 	s.Invalidate("t", "c", "a6")
