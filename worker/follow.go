@@ -88,7 +88,7 @@ func (w *ItemWorker) Follow(ctx context.Context, tenant authn.TenantID) error {
 		}
 		further := func(ctx context.Context) error {
 			if !w.roomToRead(ctx, x, tenant, d.Item) {
-				return errNoRoom
+				return slots.ErrNoRoom
 			}
 			return nil
 		}

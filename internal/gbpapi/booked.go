@@ -40,3 +40,20 @@ func spend(ctx context.Context) error {
 	}
 	return b.further(ctx)
 }
+
+// Metered makes a reading each of whose exchanges with Google, every page and the repeat after a 401 too, waits first. Where
+// wait says no, that is the reading's error.
+func Metered(ctx context.Context, wait, read func(context.Context) error) error {
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	var full error
+	err := read(Booked(ctx, 1, func(ctx context.Context) error {
+		full = wait(ctx)
+		return full
+	}))
+	if full != nil {
+		return full
+	}
+	return err
+}

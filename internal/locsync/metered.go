@@ -51,18 +51,7 @@ func (m metered) ListLocations(ctx context.Context, ref gbpapi.Ref, account gbp.
 
 // booked makes a call each of whose exchanges with Google waits for a slot: the first one, further pages, repeats after a 401.
 func (m metered) booked(ctx context.Context, api string, tenant authn.TenantID, call func(context.Context) error) error {
-	if err := m.await(ctx, api, tenant); err != nil {
-		return err
-	}
-	var full error
-	err := call(gbpapi.Booked(ctx, 1, func(ctx context.Context) error {
-		full = m.await(ctx, api, tenant)
-		return full
-	}))
-	if full != nil {
-		return full
-	}
-	return err
+	return gbpapi.Metered(ctx, func(ctx context.Context) error { return m.await(ctx, api, tenant) }, call)
 }
 
 // patience is how long a slot is waited for in one go; beyond it is asked for again.
