@@ -28,9 +28,7 @@ func (c *Client) PatchLocalPost(ctx context.Context, ref Ref, name gbp.PostName,
 	}
 	p, ok := createdPost(a.body)
 	if !ok || p.Name != name {
-		e := k.unclear("a success without the post that was changed", nil)
-		e.Fault.HTTPStatus = a.status
-		return gbp.RemotePost{}, e
+		return gbp.RemotePost{}, k.odd(a, "a success without the post that was changed")
 	}
 	return p, nil
 }

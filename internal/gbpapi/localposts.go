@@ -10,7 +10,6 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/gbpapi/endpoint"
 )
 
 // maxPostPage is Google's page size limit of localPosts.list (v4 reference, read 2026-11).
@@ -36,9 +35,7 @@ func (c *Client) CreateLocalPost(ctx context.Context, ref Ref, parent string, bo
 	}
 	p, ok := createdPost(a.body)
 	if !ok || p.Name.Location() != location {
-		e := k.unclear("a success without the name of a post of this location", nil)
-		e.Fault.HTTPStatus = a.status
-		return gbp.RemotePost{}, e
+		return gbp.RemotePost{}, k.odd(a, "a success without the name of a post of this location")
 	}
 	return p, nil
 }
@@ -60,15 +57,7 @@ func (c *Client) GetLocalPost(ctx context.Context, ref Ref, name gbp.PostName) (
 		return gbp.RemotePost{}, failed
 	}
 	k.url = c.v4(string(name))
-	a, failed := c.do(ctx, k)
-	if failed != nil {
-		return gbp.RemotePost{}, failed
-	}
-	p, err := gbp.ParseRemotePost(a.body)
-	if err != nil {
-		return gbp.RemotePost{}, k.unreadable(a)
-	}
-	return p, nil
+	return get(ctx, c, k, gbp.ParseRemotePost)
 }
 
 // DeleteLocalPost removes a post. Any complete 2xx is a success. On a repeat GBP_NOT_FOUND means that it is gone; on a first
@@ -79,10 +68,7 @@ func (c *Client) DeleteLocalPost(ctx context.Context, ref Ref, name gbp.PostName
 		return failed
 	}
 	k.url = c.v4(string(name))
-	if _, failed := c.do(ctx, k); failed != nil {
-		return failed
-	}
-	return nil
+	return c.remove(ctx, k)
 }
 
 // PostPage is one page of a location's posts.
@@ -120,13 +106,7 @@ func (c *Client) ListLocalPosts(ctx context.Context, ref Ref, parent string, pag
 		return PostPage{}, k.unreadable(a)
 	}
 	out := PostPage{NextPageToken: page.NextPageToken}
-	for _, raw := range page.LocalPosts {
-		if p, err := gbp.ParseRemotePost(raw); err == nil {
-			out.Posts = append(out.Posts, p)
-		} else {
-			out.Unreadable++
-		}
-	}
+	out.Posts, out.Unreadable = readable(page.LocalPosts, gbp.ParseRemotePost)
 	return out, nil
 }
 
@@ -157,44 +137,6 @@ func (c *Client) AllLocalPosts(ctx context.Context, ref Ref, parent string, maxP
 	return out, nil
 }
 
-// pages reads page after page until there is no token, whatever the pages hold. It stops as truncated at the limit and when
-// a token repeats, which would never end.
-func pages(limit int, read func(token string) (next string, err error)) (truncated bool, err error) {
-	seen := map[string]bool{}
-	token := ""
-	for range limit {
-		if token, err = read(token); err != nil || token == "" {
-			return false, err
-		}
-		if seen[token] {
-			return true, nil
-		}
-		seen[token] = true
-	}
-	return true, nil
-}
-
-// v4 is the address of a v4 resource; the parts are names whose segments are escaped.
-func (c *Client) v4(parts ...string) string {
-	var segments []string
-	for _, p := range parts {
-		for s := range strings.SplitSeq(p, "/") {
-			segments = append(segments, url.PathEscape(s))
-		}
-	}
-	return c.base.URL(endpoint.MyBusiness) + "v4/" + strings.Join(segments, "/")
-}
-
-// parent refuses what is no v4 location name, before anything is sent: Google would answer with a 404 that looks like a
-// missing location.
-func (k call) parent(s string) (gbp.LocationName, *Error) {
-	account, location, err := gbp.ParseLocationName(s)
-	if err != nil || account == "" || account == "accounts/-" {
-		return "", k.fail(Refused, errs.Internal, "not a v4 location name; accounts/{a}/locations/{l} is needed", nil)
-	}
-	return location, nil
-}
-
 func (k call) post(n gbp.PostName) *Error {
 	if !n.Valid() {
 		return k.fail(Refused, errs.Internal, "not the name of a post", nil)
@@ -202,11 +144,4 @@ func (k call) post(n gbp.PostName) *Error {
 	parent, _, _ := strings.Cut(string(n), "/localPosts/")
 	_, failed := k.parent(parent)
 	return failed
-}
-
-// unreadable is a read's 2xx answer that is not what it should be.
-func (k call) unreadable(a answer) *Error {
-	e := k.unclear("the answer cannot be read", nil)
-	e.Fault.HTTPStatus = a.status
-	return e
 }

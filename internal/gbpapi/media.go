@@ -39,9 +39,7 @@ func (c *Client) CreateMedia(ctx context.Context, ref Ref, parent string, body [
 	}
 	m := createdMedia(a.body)
 	if m.Name.Location() != location {
-		e := k.unclear("a success without the name of a media item of this location", nil)
-		e.Fault.HTTPStatus = a.status
-		return gbp.RemoteMedia{}, e
+		return gbp.RemoteMedia{}, k.odd(a, "a success without the name of a media item of this location")
 	}
 	return m, nil
 }
@@ -63,15 +61,7 @@ func (c *Client) GetMedia(ctx context.Context, ref Ref, name gbp.MediaName) (gbp
 		return gbp.RemoteMedia{}, failed
 	}
 	k.url = c.v4(string(name))
-	a, failed := c.do(ctx, k)
-	if failed != nil {
-		return gbp.RemoteMedia{}, failed
-	}
-	m, err := gbp.ParseRemoteMedia(a.body)
-	if err != nil {
-		return gbp.RemoteMedia{}, k.unreadable(a)
-	}
-	return m, nil
+	return get(ctx, c, k, gbp.ParseRemoteMedia)
 }
 
 // DeleteMedia removes an item for good. Any complete 2xx is a success. On a repeat GBP_NOT_FOUND means that it is gone; on a
@@ -82,10 +72,7 @@ func (c *Client) DeleteMedia(ctx context.Context, ref Ref, name gbp.MediaName) e
 		return failed
 	}
 	k.url = c.v4(string(name))
-	if _, failed := c.do(ctx, k); failed != nil {
-		return failed
-	}
-	return nil
+	return c.remove(ctx, k)
 }
 
 // MediaPage is one page of a location's gallery.
@@ -127,13 +114,7 @@ func (c *Client) ListMedia(ctx context.Context, ref Ref, parent string, pageSize
 		return MediaPage{}, k.unreadable(a)
 	}
 	out := MediaPage{Total: number(page.TotalMediaItemCount), NextPageToken: page.NextPageToken}
-	for _, raw := range page.MediaItems {
-		if m, err := gbp.ParseRemoteMedia(raw); err == nil {
-			out.Items = append(out.Items, m)
-		} else {
-			out.Unreadable++
-		}
-	}
+	out.Items, out.Unreadable = readable(page.MediaItems, gbp.ParseRemoteMedia)
 	return out, nil
 }
 

@@ -70,13 +70,7 @@ func (c *Client) ListReviews(ctx context.Context, ref Ref, parent string, pageSi
 		return ReviewPage{}, k.unreadable(a)
 	}
 	out := ReviewPage{AverageRating: page.AverageRating, Total: page.Total, NextPageToken: page.NextPageToken}
-	for _, raw := range page.Reviews {
-		if r, err := gbp.ParseRemoteReview(raw); err == nil {
-			out.Reviews = append(out.Reviews, r)
-		} else {
-			out.Unreadable++
-		}
-	}
+	out.Reviews, out.Unreadable = readable(page.Reviews, gbp.ParseRemoteReview)
 	return out, nil
 }
 
@@ -191,15 +185,7 @@ func (c *Client) GetReview(ctx context.Context, ref Ref, name gbp.ReviewName) (g
 		return gbp.RemoteReview{}, failed
 	}
 	k.url = c.v4(string(name))
-	a, failed := c.do(ctx, k)
-	if failed != nil {
-		return gbp.RemoteReview{}, failed
-	}
-	r, err := gbp.ParseRemoteReview(a.body)
-	if err != nil {
-		return gbp.RemoteReview{}, k.unreadable(a)
-	}
-	return r, nil
+	return get(ctx, c, k, gbp.ParseRemoteReview)
 }
 
 // UpdateReply writes the reply of a review, in the place of one that stands there, whoever wrote that. The body (gbp.ReplyBody)
@@ -223,9 +209,7 @@ func (c *Client) UpdateReply(ctx context.Context, ref Ref, name gbp.ReviewName, 
 	}
 	r, err := gbp.ParseRemoteReply(a.body)
 	if err != nil {
-		e := k.unclear("a success without a reply", nil)
-		e.Fault.HTTPStatus = a.status
-		return gbp.RemoteReply{}, e
+		return gbp.RemoteReply{}, k.odd(a, "a success without a reply")
 	}
 	return r, nil
 }
@@ -238,10 +222,7 @@ func (c *Client) DeleteReply(ctx context.Context, ref Ref, name gbp.ReviewName) 
 		return failed
 	}
 	k.url = c.v4(string(name), "reply")
-	if _, failed := c.do(ctx, k); failed != nil {
-		return failed
-	}
-	return nil
+	return c.remove(ctx, k)
 }
 
 // review refuses what is no review's name, before anything is sent.

@@ -86,9 +86,7 @@ func (c *Client) PatchLocation(ctx context.Context, ref Ref, name gbp.LocationNa
 func (k call) confirmed(a answer, name string, wantName bool) (json.RawMessage, error) {
 	o := object(a.body)
 	if o == nil || wantName && text(o["name"]) != name {
-		e := k.unclear("a success without the resource that was written", nil)
-		e.Fault.HTTPStatus = a.status
-		return nil, e
+		return nil, k.odd(a, "a success without the resource that was written")
 	}
 	return bytes.Clone(a.body), nil
 }
