@@ -39,9 +39,10 @@ test-property: ## Play random histories against the whole product (SEQUENCES=200
 	$(LOCAL) -- go test -count=1 -v -timeout 50m -run TestProperty ./internal/property -sequences $(SEQUENCES) -seed $(SEED)
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz what reads strangers' bytes (FUZZ=30s each)
-	go test ./internal/schema -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZ)
-	go test ./internal/redact -run '^$$' -fuzz FuzzText -fuzztime $(FUZZ)
+test-fuzz: ## Fuzz everything that reads strangers' bytes, one target after the other (FUZZ=30s each)
+	@set -euo pipefail; git grep -oE '^func Fuzz[A-Za-z]+' -- '*_test.go' | sed -E 's|/[^/]+:func (Fuzz[A-Za-z]+)| \1|' | while read -r dir target; do \
+		echo "$$dir $$target"; go test ./$$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) </dev/null; \
+	done
 
 .PHONY: bench
 bench: ## Measure our share of a call, an item and Google's quota, as ratios

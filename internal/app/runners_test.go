@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/config"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
@@ -117,6 +119,46 @@ func TestStalledRunnerSpendsNoAttempt(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	stop()
+}
+
+// A runner that comes back after another one has closed its attempt and opened the next records nothing, whatever it brings:
+// the item is still the next attempt's to decide.
+func TestLateRunnerRecordsNothing(t *testing.T) {
+	t.Parallel()
+	s := engine(t, stack.Options{Stores: 1, NoWorkers: true})
+	accepted := s.Accept("post.create", stack.Post(s.IDs(1), "遅れて戻ります。"))
+	item := onlyItem(t, s, accepted.BatchID)
+	begin := func() worker.Begun {
+		b, err := s.App.DB.Begin(t.Context(), stack.Tenant, item, windowsOf(s), worker.Turn{Slot: true}, keepJob)
+		if err != nil || b.Decision.Step != batch.StepSend {
+			t.Fatalf("%+v, %v", b.Decision, err)
+		}
+		return b
+	}
+	finish := func(b worker.Begun, o worker.Outcome) error { return s.App.DB.Finish(t.Context(), stack.Tenant, b, o, keepJob) }
+	late := begin()
+	if err := finish(late, worker.Outcome{Attempt: batch.AttemptAbsent}); err != nil { // the other runner, which looked
+		t.Fatal(err)
+	}
+	next := begin()
+	for _, o := range []worker.Outcome{
+		{Attempt: batch.AttemptRefused},
+		{Attempt: batch.AttemptRefused, State: batch.ItemFailed, Code: errs.GBPInvalidArgument, Executed: errs.ExecutedNo},
+		{Attempt: batch.AttemptSucceeded, State: batch.ItemSucceeded, Executed: errs.ExecutedYes, ResourceName: "accounts/1/locations/2/localPosts/3"},
+	} {
+		if err := finish(late, o); !errors.Is(err, worker.ErrFenced) {
+			t.Errorf("%+v: %v, want ErrFenced", o, err)
+		}
+		if got := itemAt(t, s, accepted.BatchID, s.IDs(1)[0]); got.State != batch.ItemProcessing || got.Attempts != 2 || got.Closed != "absent open" {
+			t.Fatalf("after %+v: %+v", o, got)
+		}
+	}
+	if err := finish(next, worker.Outcome{Attempt: batch.AttemptRefused, State: batch.ItemFailed, Code: errs.GBPInvalidArgument, Executed: errs.ExecutedNo}); err != nil {
+		t.Error(err)
+	}
+	if v := s.Finish(string(accepted.BatchID)); v.Status != batch.Failed {
+		t.Errorf("%+v", v)
+	}
 }
 
 // Two deletions of one post, accepted before either was carried out: the second finds it deleted, which is what it wanted.
