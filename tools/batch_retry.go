@@ -48,10 +48,11 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 	}
 	planned := admission.Planned{
 		Location: t.Location, Operation: p.Operation, Kind: p.Kind, TargetName: p.TargetName, TargetID: p.TargetID, Expected: p.Expected,
-		Payload: p.Payload, Mask: p.Mask, Fingerprint: p.Fingerprint, After: gbp.View(p.Payload), Origin: p.ID,
+		Payload: p.Payload, Mask: p.Mask, Fingerprint: p.Fingerprint, Before: standing(t), After: gbp.View(p.Payload), Origin: p.ID, Units: p.Units,
 	}
-	if p.Kind == gbp.KindReview {
-		retriedReply(&planned, t)
+	planned.Links, planned.Phones = gbp.SentContacts(p.Payload)
+	if p.Operation == "review.reply" && planned.Before != nil {
+		planned.Confirm = replacesReply
 	}
 	if p.TargetName == "" {
 		planned.Sources = gbp.SentSources(p.Kind, p.Payload)
@@ -71,6 +72,31 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 	return admission.Draft{Items: []admission.Planned{planned}}
 }
 
+// standing is what an edit that is sent again would change or take away now, as far as it is known; nil for what makes something new.
+func standing(t admission.Target) gbp.View {
+	if t.Resource == nil || t.Prior.TargetName == "" {
+		return nil
+	}
+	switch t.Prior.Kind {
+	case gbp.KindPost:
+		if old, err := gbp.ParseRemotePost(t.Resource.Snapshot); err == nil && t.Prior.Operation == "post.update" {
+			return gbp.View(old.Post.Only(t.Prior.Mask))
+		} else if err == nil {
+			return gbp.ViewOf(old.Post)
+		}
+	case gbp.KindMedia:
+		if old, err := gbp.ParseRemoteMedia(t.Resource.Snapshot); err == nil {
+			return gbp.ViewOf(shownMedia(old))
+		}
+	case gbp.KindReview:
+		if old, err := gbp.ParseRemoteReview(t.Resource.Snapshot); err == nil && old.Reply != nil {
+			return old.Reply.View()
+		}
+	default:
+	}
+	return nil
+}
+
 func batchRetry(s *Set) (Tool, error) {
 	input := earlierBatchInput("whose failed stores are sent again")
 	t := Tool{
@@ -83,9 +109,8 @@ func batchRetry(s *Set) (Tool, error) {
 		Ask: func(n int, stores, _ string) errs.Text {
 			return errs.Tf("失敗した %[1]d 件 (%[2]s) を、受付時と同じ内容で再実行します。よろしいですか？", "This will send %[1]d failed item(s) on %[2]s again, as they were accepted. Go ahead?", n, stores)
 		},
-		Nothing: func() *errs.Error {
-			return errs.New(errs.InvalidArgument, errs.T("再実行できる店舗がありません。", "No store of this batch can be retried.")).
-				With(errs.Details{Violations: []errs.Violation{{Path: "batch_id", Rule: "nothing_to_retry", Message: "no item of the batch has retry_possible true"}}})
+		Nothing: func(l errs.Locale) *errs.Error {
+			return nothing(l, "batch_id", "nothing_to_retry", errs.T("再実行できる店舗がありません (retry_possible: true の項目がありません)。", "No store of this batch can be retried: no item has retry_possible true."))
 		},
 	}
 	var err error

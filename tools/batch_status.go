@@ -28,7 +28,7 @@ type BatchView struct {
 	Status           batch.Status `json:"status" jsonschema:"queued, processing, done, partial, failed or cancelled"`
 	Operation        string       `json:"operation" jsonschema:"what is done, such as post.create"`
 	Environment      string       `json:"environment" jsonschema:"which deployment this is: production, staging or simulator"`
-	TargetCount      int          `json:"target_count" jsonschema:"number of stores"`
+	TargetCount      int          `json:"target_count" jsonschema:"number of targets: stores, posts, reviews or files on stores"`
 	SuccessCount     int          `json:"success_count" jsonschema:"items that succeeded"`
 	FailureCount     int          `json:"failure_count" jsonschema:"items that failed"`
 	CancelledCount   int          `json:"cancelled_count" jsonschema:"items that were cancelled or never started"`
@@ -108,7 +108,7 @@ func batchStatus(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return success(batchSentence(v, call.Principal.Locale), v, linksOf(b.ID, b.Operation)...)
+		return success(batchSentence(v, call.Principal.Locale), v, linksOf(b.ID, b.Kind == gbp.KindReport)...)
 	})
 	return t, err
 }
@@ -179,7 +179,7 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	if !b.FinishedAt.IsZero() {
 		v.FinishedAt = stamp(b.FinishedAt)
 		until := b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays)
-		v.Undo = &Undo{Possible: c.Success > 0 && s.Now().Before(until), Until: stamp(until)}
+		v.Undo = &Undo{Possible: b.Undoable && s.Now().Before(until), Until: stamp(until)}
 	}
 	v.OriginBatchID = b.Origin
 	if which == "none" {
@@ -207,9 +207,6 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	for _, iv := range views[:n] {
 		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
 			v.Failures = append(v.Failures, iv)
-			if v.Undo != nil && iv.Executed == errs.ExecutedYes {
-				v.Undo.Possible = s.Now().Before(b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays))
-			}
 		}
 		if which == "all" {
 			v.Items = append(v.Items, iv)
@@ -257,7 +254,7 @@ func batchSentence(v *BatchView, l errs.Locale) string {
 		lines = append(lines, fmt.Sprintf("- %d %s: %s %s", f.LocationID, f.Target.Title, f.ErrorCode, f.Message))
 	}
 	if v.UnknownCount > 0 {
-		lines = append(lines, errs.T("不明の店舗は確認中です。送り直さないでください。", "Unknown stores are being checked; do not send them again.").In(l))
+		lines = append(lines, errs.T("不明の項目は確認中です。送り直さないでください。", "Unknown items are being checked; do not send them again.").In(l))
 	}
 	if v.PollAfterSeconds != nil {
 		lines = append(lines, errs.Tf("%d 秒後に batch.status で確認してください。", "Ask again with batch.status after %d seconds.", *v.PollAfterSeconds).In(l))

@@ -169,7 +169,7 @@ func batchUndo(s *Set) (Tool, error) {
 		Ask: func(n int, stores, _ string) errs.Text {
 			return errs.Tf("%[1]d 件の変更 (%[2]s) を元に戻します。よろしいですか？", "This will take back %[1]d change(s) on %[2]s. Go ahead?", n, stores)
 		},
-		Nothing: func() *errs.Error {
+		Nothing: func(errs.Locale) *errs.Error {
 			return errs.New(errs.NothingToUndo, errs.T("元に戻せる変更がありません。", "There is nothing that can be taken back."))
 		},
 	}

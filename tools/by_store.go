@@ -14,8 +14,11 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
-// storesPerPage bounds how many stores one page reads at Google.
-const storesPerPage = 10
+// storesPerPage bounds how many stores one page reads at Google, and MostListed how many posts, or media items, of one store.
+const (
+	storesPerPage = 10
+	MostListed    = 500
+)
 
 // byStoreQuery are the arguments of every list of things that stores have at Google.
 type byStoreQuery struct {
@@ -93,7 +96,7 @@ func readStores[E ofStore](ctx context.Context, s *Set, call *Call, q byStoreQue
 			}
 		}
 	}
-	return p, p.cut(from, stores, q.Size, room)
+	return p, p.cut(from, q.Size, room)
 }
 
 // storeCursor is where a page begins: behind a store, after that many entries of the next one.
@@ -118,9 +121,9 @@ func readStoreCursor(token string, l errs.Locale) (c storeCursor, err error) {
 	return c, nil
 }
 
-// cut leaves out what the page before has shown, and ends the page where it is full.
-func (p *storePage[E]) cut(from storeCursor, stores []gbp.Location, size, room int) error {
-	first := func(x E) bool { return len(stores) > 0 && x.store() == stores[0].ID }
+// cut leaves out what the page before has shown of the store that it ended in, and ends the page where it is full.
+func (p *storePage[E]) cut(from storeCursor, size, room int) error {
+	first := func(x E) bool { return x.store() == from.after+1 }
 	for range from.skip {
 		if len(p.Entries) == 0 || !first(p.Entries[0]) {
 			break

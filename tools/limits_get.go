@@ -49,7 +49,7 @@ func limitsGet(s *Set) (Tool, error) {
 			Labels: append([]string{}, p.Grants.Labels...), LocationIDs: append([]int64{}, p.Grants.LocationIDs...), AsOf: stamp(s.Now()),
 		}
 		v.Fields = slices.DeleteFunc(profile.Fields(), func(f string) bool { return !p.Grants.MayEdit(f) })
-		buckets := append(ratelimit.WriteBuckets(p, s.Now()), append(ratelimit.ReadBuckets(p), ratelimit.PreviewBuckets(p)...)...)
+		buckets := slices.Concat(ratelimit.WriteBuckets(p, s.Now()), ratelimit.ReadBuckets(p), ratelimit.PreviewBuckets(p), ratelimit.RefusalBuckets(p))
 		states, err := s.Limiter.Peek(ctx, buckets)
 		switch errs.CodeOf(err) {
 		case "", errs.RateLimited: // an exhausted limit is shown like any other
@@ -57,11 +57,21 @@ func limitsGet(s *Set) (Tool, error) {
 		default:
 			v.LimitsNote = errs.From(err).Message.In(p.Locale)
 		}
+		units, err := s.Store.UnitsOfMonth(ctx, p.TenantID, p.Timezone)
+		if err != nil {
+			return Result{}, err
+		}
+		v.Limits = append(v.Limits, ratelimit.State{
+			Scope: "report_units_per_month", Limit: p.Policy.ReportUnitsPerMonth, Remaining: max(0, p.Policy.ReportUnitsPerMonth-units),
+		})
 		if !p.ExpiresAt.IsZero() {
 			v.ExpiresAt = stamp(p.ExpiresAt)
 		}
 		for _, t := range s.tools {
 			c := Capability{Tool: t.Name, Scope: t.Scope, ConfirmAt: p.Policy.ConfirmAt[t.Name]}
+			if p.Policy.ConfirmAlways && !t.ReadOnly && t.Name != "batch.cancel" {
+				c.ConfirmAt = 1
+			}
 			if c.Scope == "" {
 				c.Scope = "that of the tool whose batch it continues"
 			}

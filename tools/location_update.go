@@ -163,9 +163,8 @@ func locationUpdate(s *Set) (Tool, error) {
 		Ask: func(n int, stores, headline string) errs.Text {
 			return errs.Tf("店舗情報 (%[3]s) を変更します: %[2]s (%[1]d 件)。よろしいですか？", "This will change store data (%[3]s) of %[2]s (%[1]d change(s)). Go ahead?", n, stores, headline)
 		},
-		Nothing: func() *errs.Error {
-			return errs.New(errs.InvalidArgument, errs.T("どの店舗もすでにこの内容です。変更はありません。", "All of the stores say this already; nothing would change.")).
-				With(errs.Details{Violations: []errs.Violation{{Path: "updates", Rule: nothingChanges, Message: "all of the stores say this already"}}})
+		Nothing: func(l errs.Locale) *errs.Error {
+			return nothing(l, "updates", nothingChanges, errs.T("どの店舗もすでにこの内容です。変更はありません。", "All of the stores say this already; nothing would change."))
 		},
 	}
 	var err error

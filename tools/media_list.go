@@ -15,10 +15,11 @@ type mediaListQuery struct {
 
 // MediaPage is the answer of media.list.
 type MediaPage struct {
-	Media         []Media       `json:"media" jsonschema:"photos and videos by store, in Google's order within a store"`
-	Unreadable    []StoreNotice `json:"unreadable" jsonschema:"stores whose galleries could not be read, with the reason"`
-	NextPageToken string        `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
-	AsOf          string        `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
+	Media         []Media          `json:"media" jsonschema:"photos and videos by store, in Google's order within a store"`
+	Unreadable    []StoreNotice    `json:"unreadable" jsonschema:"stores whose galleries could not be read, with the reason"`
+	MoreNotRead   []gbp.LocationID `json:"more_not_read,omitempty" jsonschema:"stores that have more photos and videos than are read; the others are missing here"`
+	NextPageToken string           `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
+	AsOf          string           `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
 }
 
 // Media is an item of a gallery as agents see it.
@@ -47,7 +48,7 @@ func mediaList(s *Set) (Tool, error) {
 	t := Tool{
 		Name: "media.list", Title: "List photos and videos", Scope: "media:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
 		Description: "Lists the photos and videos in the galleries of your stores' public Google profiles, read from Google (kept for 60 seconds); those of customers and of posts are not among them. Changes nothing. " +
-			"A page covers at most 10 stores and page_size items; follow next_page_token for the rest. A new file may be missing for a while. A store that cannot be read is listed under unreadable and does not hide the others.",
+			"A page covers at most 10 stores and page_size items; follow next_page_token for the rest. Of each store at most 500 items are read; stores with more are listed under more_not_read. A new file may be missing for a while. A store that cannot be read is listed under unreadable and does not hide the others.",
 		Input: byStore(schema.Enum("category", "Only items of this category.", categories())),
 	}
 	var err error
@@ -60,7 +61,7 @@ func mediaList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		out := MediaPage{Media: p.Entries, Unreadable: p.Unreadable, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
+		out := MediaPage{Media: p.Entries, Unreadable: p.Unreadable, MoreNotRead: p.Partial, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
 		return success(errs.Tf("%[1]d 店舗から %[2]d 件の写真・動画を読みました。", "%[2]d photo(s) and video(s) on %[1]d store(s).", p.Stores, len(out.Media)).In(call.Principal.Locale), out)
 	})
 	return t, err

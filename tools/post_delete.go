@@ -74,7 +74,12 @@ func planPostDelete(t admission.Target, expected string, l errs.Locale) admissio
 
 // leftAlone is a target of the batch in question that nothing is done to, and why.
 func leftAlone(t admission.Target, why errs.Text, l errs.Locale) admission.Draft {
-	return admission.Draft{Warnings: []gbp.Warning{{LocationID: t.Location.ID, Code: "LEFT_ALONE", Message: why.In(l)}}}
+	return admission.Draft{Warnings: []gbp.Warning{{LocationID: t.Location.ID, Code: admission.LeftAlone, Message: why.In(l)}}}
+}
+
+// nothing is the refusal of a write that came to no target.
+func nothing(l errs.Locale, path, rule string, why errs.Text) *errs.Error {
+	return errs.New(errs.InvalidArgument, why).With(errs.Details{Violations: []errs.Violation{{Path: path, Rule: rule, Message: why.In(l)}}})
 }
 
 func postDelete(s *Set) (Tool, error) {
@@ -110,9 +115,8 @@ func postDelete(s *Set) (Tool, error) {
 		Ask: func(n int, stores, _ string) errs.Text {
 			return errs.Tf("%[1]d 件の投稿 (%[2]s) を削除します。よろしいですか？", "This will delete %[1]d post(s) on %[2]s. Go ahead?", n, stores)
 		},
-		Nothing: func() *errs.Error {
-			return errs.New(errs.InvalidArgument, errs.T("このバッチが作成した投稿はありません。", "The batch created no posts.")).
-				With(errs.Details{Violations: []errs.Violation{{Path: "batch_id", Rule: "nothing_created", Message: "the batch created no posts"}}})
+		Nothing: func(l errs.Locale) *errs.Error {
+			return nothing(l, "batch_id", "nothing_created", errs.T("このバッチが作成した投稿はありません。", "The batch created no posts."))
 		},
 	}
 	var err error

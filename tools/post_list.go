@@ -17,10 +17,11 @@ type postListQuery struct {
 
 // PostPage is the answer of post.list.
 type PostPage struct {
-	Posts         []Post        `json:"posts" jsonschema:"posts by store, newest first within a store"`
-	Unreadable    []StoreNotice `json:"unreadable" jsonschema:"stores whose posts could not be read, with the reason"`
-	NextPageToken string        `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
-	AsOf          string        `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
+	Posts         []Post           `json:"posts" jsonschema:"posts by store, newest first within a store"`
+	Unreadable    []StoreNotice    `json:"unreadable" jsonschema:"stores whose posts could not be read, with the reason"`
+	MoreNotRead   []gbp.LocationID `json:"more_not_read,omitempty" jsonschema:"stores that have more posts than are read; the others are missing here"`
+	NextPageToken string           `json:"next_page_token,omitempty" jsonschema:"send as page_token for the next stores; absent on the last page"`
+	AsOf          string           `json:"as_of" jsonschema:"RFC 3339 time of the oldest reading on this page"`
 }
 
 // Post is a post as agents see it.
@@ -43,7 +44,7 @@ var postStates = []string{gbp.PostLive, gbp.PostProcessing, gbp.PostRejected, gb
 func postList(s *Set) (Tool, error) {
 	t := Tool{
 		Name: "post.list", Title: "List posts", Scope: "posts:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
-		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores and page_size posts; follow next_page_token for the rest. " +
+		Description: "Lists the posts on your stores' public Google profiles, read from Google (kept for 60 seconds). Changes nothing. A page covers at most 10 stores and page_size posts; follow next_page_token for the rest. Of each store at most 500 posts are read; stores with more are listed under more_not_read. " +
 			"A store that cannot be read is listed under unreadable and does not hide the others.",
 		Input: byStore(
 			schema.Enum("state", "Only posts in this state of Google's.", postStates),
@@ -61,7 +62,7 @@ func postList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		out := PostPage{Posts: p.Entries, Unreadable: p.Unreadable, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
+		out := PostPage{Posts: p.Entries, Unreadable: p.Unreadable, MoreNotRead: p.Partial, NextPageToken: p.Next, AsOf: stamp(p.AsOf)}
 		return success(errs.Tf("%[1]d 店舗から %[2]d 件の投稿を読みました。", "%[2]d post(s) on %[1]d store(s).", p.Stores, len(out.Posts)).In(call.Principal.Locale), out)
 	})
 	return t, err

@@ -129,10 +129,10 @@ func reportCreate(s *Set) (Tool, error) {
 	return t, err
 }
 
-// linksOf are the resources of a batch.
-func linksOf(id batch.ID, operation string) []Link {
+// linksOf are the resources of a batch; a report has its figures.
+func linksOf(id batch.ID, report bool) []Link {
 	links := []Link{batchLink(string(id))}
-	if operation == "report.create" {
+	if report {
 		links = append(links,
 			Link{URI: "mappy://reports/" + string(id), Name: "report " + string(id), Description: "the figures as JSON, once the batch is done"},
 			Link{URI: "mappy://reports/" + string(id) + "/csv", Name: "report " + string(id) + " as CSV", Description: "the figures as CSV, once the batch is done", MIMEType: "text/csv"})

@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -31,35 +29,14 @@ func reviewGet(s *Set) (Tool, error) {
 	var err error
 	t.Output, err = output[ReviewDetail]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q reviewGetQuery) (Result, error) {
-		r, ok, err := s.Store.Resource(ctx, call.Principal.TenantID, gbp.KindReview, q.ReviewID)
+		r, err := s.readOne(ctx, call, gbp.KindReview, q.ReviewID, errs.New(errs.ReviewNotFound, errs.T("このクチコミは見つかりません。", "There is no such review.")))
 		if err != nil {
 			return Result{}, err
 		}
-		loc, err := s.location(ctx, call, r.Location)
-		if !ok || errs.CodeOf(err) == errs.LocationNotFound {
-			return Result{}, errs.New(errs.ReviewNotFound, errs.T("このクチコミは見つかりません。", "There is no such review.")).With(errs.Details{NotFound: []string{q.ReviewID}})
-		}
-		if err != nil {
+		out := ReviewDetail{Deleted: r.Gone, AsOf: stamp(r.At)}
+		if out.Review, _, err = reviewOf(r.Resource, wholeText); err != nil {
 			return Result{}, err
 		}
-		live, at, err := s.Live.Read(ctx, call.Principal.TenantID, loc, gbp.KindReview)
-		more := errors.Is(err, gbp.ErrMore)
-		if err != nil && !more {
-			return Result{}, err
-		}
-		var out ReviewDetail
-		switch i := slices.IndexFunc(live, func(x gbp.Resource) bool { return x.ID == q.ReviewID }); {
-		case i >= 0:
-			r = live[i]
-		case more: // it is not among the newest
-			out.Deleted, at = r.DeletedAt != nil, r.SeenAt
-		default:
-			out.Deleted = true
-		}
-		if out.Review, _, err = reviewOf(r, wholeText); err != nil {
-			return Result{}, err
-		}
-		out.AsOf = stamp(at)
 		f, shown := newFence(s.NewID()), out
 		shown.Review = out.fenced(f)
 		l := call.Principal.Locale

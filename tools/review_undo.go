@@ -29,19 +29,3 @@ func undoReply(t admission.Target, _ time.Time, l errs.Locale) admission.Draft {
 	}
 	return admission.Draft{Items: []admission.Planned{plannedReply(t, live, before.Reply.Comment)}}
 }
-
-// retriedReply completes a reply that is sent again as it was accepted: what it would replace now, and that a person has to
-// agree to that.
-func retriedReply(p *admission.Planned, t admission.Target) {
-	if t.Resource == nil {
-		return
-	}
-	old, err := gbp.ParseRemoteReview(t.Resource.Snapshot)
-	if err != nil || old.Reply == nil {
-		return
-	}
-	p.Before = old.Reply.View()
-	if p.Operation == "review.reply" {
-		p.Confirm = replacesReply
-	}
-}

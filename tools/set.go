@@ -63,6 +63,7 @@ type Store interface {
 	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
 	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (postgres.Cancelled, error)
 	Events(ctx context.Context, tenant authn.TenantID, f postgres.AuditFilter, reader audit.Actor) ([]json.RawMessage, error)
+	UnitsOfMonth(ctx context.Context, tenant authn.TenantID, zone *time.Location) (int, error)
 	BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (batch.Status, int, error)
 }
 

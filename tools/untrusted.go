@@ -2,9 +2,9 @@ package tools
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
 // Strangers write reviews, and their words come to a model that may write to profiles. Three things keep them a quotation:
@@ -15,19 +15,11 @@ import (
 // plain is a stranger's text without what cannot be seen, cut to a number of characters; cut tells whether something is
 // missing at the end.
 func plain(s string, limit int) (out string, cut bool) {
-	var b strings.Builder
-	n := 0
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if invisible(r) {
-			continue
-		}
-		if n == limit {
-			return b.String() + "…", true
-		}
-		b.WriteRune(r)
-		n++
+	out = gbp.Visible(s)
+	if r := []rune(out); len(r) > limit {
+		return string(r[:limit]) + "…", true
 	}
-	return b.String(), false
+	return out, false
 }
 
 // nameLength bounds names, in characters.
@@ -37,17 +29,6 @@ const nameLength = 60
 func plainLine(s string) string {
 	out, _ := plain(strings.Join(strings.Fields(s), " "), nameLength)
 	return out
-}
-
-// invisible tells which characters show nothing or reorder what is shown; joiners and the selectors of emoji are a part of scripts in use.
-func invisible(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d':
-		return false
-	case r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0' || r >= 0xE0100 && r <= 0xE01EF:
-		return true
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Noncharacter_Code_Point, r)
 }
 
 // fence marks strangers' words in a text. Each answer has its own mark.

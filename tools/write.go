@@ -70,7 +70,7 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 				}
 			}
 		}
-		return success(acceptedSentence(w, call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, op.Name)...)
+		return success(acceptedSentence(w, call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, answer.Accepted.EstimatedUnits > 0)...)
 	}
 }
 
@@ -108,7 +108,7 @@ const shownWarnings = 10
 
 func acceptedSentence(w Write, l errs.Locale) string {
 	a := w.Accepted
-	t := errs.Tf("受け付けました。batch_id: %[1]s、対象 %[2]d 店舗、idempotency_key: %[3]s (%[4]s)。", "Accepted. batch_id: %[1]s, %[2]d store(s), idempotency_key: %[3]s (%[4]s).",
+	t := errs.Tf("受け付けました。batch_id: %[1]s、対象 %[2]d 件、idempotency_key: %[3]s (%[4]s)。", "Accepted. batch_id: %[1]s, %[2]d target(s), idempotency_key: %[3]s (%[4]s).",
 		a.BatchID, a.TargetCount, a.Idempotency.Key, a.Idempotency.Outcome).In(l)
 	switch {
 	case w.Batch != nil:

@@ -53,8 +53,8 @@ type Store interface {
 	Recent(ctx context.Context, tenant authn.TenantID, places []Place) (map[gbp.LocationID]Recent, error)
 	// OwnContacts gives the domains and phone numbers that the tenant's own profiles show.
 	OwnContacts(ctx context.Context, tenant authn.TenantID) (Contacts, error)
-	// TokenSpentBy gives the batch that a confirm token was spent on, "" when it was not.
-	TokenSpentBy(ctx context.Context, tenant authn.TenantID, tokenHash []byte) (batch.ID, error)
+	// TokenSpentBy gives the batch that the client and user spent a confirm token on, "" when they did not.
+	TokenSpentBy(ctx context.Context, tenant authn.TenantID, client authn.ClientID, user authn.UserID, tokenHash []byte) (batch.ID, error)
 	// Enqueue accepts the write in one transaction: idempotency row, batch, items, audit, jobs. When another call with the
 	// same key was faster it gives that call's answer and accepts nothing. It refuses with CONFIRM_TOKEN_USED and WRITES_DISABLED.
 	Enqueue(ctx context.Context, s Submission) (*Answered, error)
@@ -70,7 +70,7 @@ type Place struct {
 
 // Recent is what was lately written at a location.
 type Recent struct {
-	// LastPostAt is when the newest post was made; zero for none within a day.
+	// LastPostAt is when the newest post was made; zero for none.
 	LastPostAt time.Time
 	// SameContentAt is when the same content was written within a day, or is waiting to be; zero for never.
 	SameContentAt time.Time
@@ -90,8 +90,6 @@ type Answered struct {
 	Status     batch.Status
 	Counts     batch.Counts
 	Outcomes   []errs.FirstOutcome
-	// Fresh is true when Enqueue accepted this very call.
-	Fresh bool
 }
 
 // Submission is everything that is committed for an accepted write.

@@ -140,8 +140,9 @@ func (a *Admission) authoriseBatch(ctx context.Context, c *Call, refs References
 	}
 	for _, i := range items {
 		l, ok := stores[i.Location]
-		if !ok { // the store left the tenant since
-			return BatchNotFound(refs.Batch)
+		if !ok { // the store left the tenant since: the others do not wait for it
+			c.warnings = append(c.warnings, gbp.Warning{LocationID: i.Location, Code: LeftAlone, Message: errs.Tf("%s はもう管理対象にありません。", "%s is no longer one of your stores.", i.Title).In(p.Locale)})
+			continue
 		}
 		t := Target{Location: l, Prior: &i}
 		if r, ok := byID[i.Thing()]; ok {
@@ -150,6 +151,15 @@ func (a *Admission) authoriseBatch(ctx context.Context, c *Call, refs References
 		c.target(t)
 	}
 	return nil
+}
+
+// ContinuedMeanwhile is the refusal of an undo or a retry of which another call took a part, at these stores, at the same time.
+func ContinuedMeanwhile(stores []int64) *errs.Error {
+	d := errs.Details{}
+	for _, id := range stores {
+		d.Changed = append(d.Changed, errs.ChangedTarget{LocationID: id, Fields: []string{"continued"}})
+	}
+	return errs.New(errs.VersionConflict, errs.Tf("同じバッチの %d 店舗を、別の呼び出しが先に元に戻すか再実行しました。", "Another call has just undone or retried %d store(s) of the same batch.", len(stores))).With(d)
 }
 
 func (c *Call) mayContinue(b batch.Batch, refs References) error {

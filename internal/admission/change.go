@@ -27,7 +27,7 @@ type Operation struct {
 	// the text as it was given, "" for a write without one.
 	Ask func(n int, stores, headline string) errs.Text
 	// Nothing is the refusal when planning left no target to write to; nil when that cannot be.
-	Nothing func() *errs.Error
+	Nothing func(l errs.Locale) *errs.Error
 }
 
 // Change is what a write wants, typed and in canonical form. It is pure: what it needs to know arrives with its targets.
@@ -93,6 +93,9 @@ type Prior struct {
 	// Tool is the tool that the item's batch came from.
 	Tool string
 }
+
+// LeftAlone is the warning about a target that a write passes over, because there is nothing to do or it must not be touched.
+const LeftAlone = "LEFT_ALONE"
 
 // Draft is what a change would do to one target. Violations refuse the call with INVALID_ARGUMENT, Stale with
 // VERSION_CONFLICT. A draft without items and faults leaves the target alone; its warnings say why.

@@ -11,6 +11,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
 // confirmation checks the confirm token, or asks for one. It only reads: a refused call leaves the token unspent, and the
@@ -98,7 +99,7 @@ func (a *Admission) checkToken(ctx context.Context, c *Call) error {
 	// Somebody else's token is told apart from an unknown one nowhere.
 	if known && (b.Tenant != p.TenantID || b.Client != p.ClientID || b.User != p.UserID) {
 		known = false
-	} else if spent, err := a.Store.TokenSpentBy(ctx, p.TenantID, hash); err != nil {
+	} else if spent, err := a.Store.TokenSpentBy(ctx, p.TenantID, p.ClientID, p.UserID, hash); err != nil {
 		return err
 	} else if spent != "" {
 		return a.used(ctx, c, spent)
@@ -190,7 +191,7 @@ func names(c *Call) string {
 		if i > 0 {
 			b.WriteString("、")
 		}
-		b.WriteString(l.Profile.Title)
+		b.WriteString(gbp.VisibleLine(l.Profile.Title))
 	}
 	return b.String()
 }

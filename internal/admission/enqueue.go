@@ -29,10 +29,8 @@ func (a *Admission) enqueue(ctx context.Context, c *Call) error {
 		return err
 	}
 	a.Fault("admission.enqueued")
-	if !answered.Fresh {
-		if answered.BatchID != s.Batch.ID { // our own commit whose reply was lost keeps what it spent
-			a.giveBack(ctx, c)
-		}
+	if answered.BatchID != s.Batch.ID { // another call was faster
+		a.giveBack(ctx, c)
 		return a.replayWith(ctx, c, answered)
 	}
 	a.settle(ctx, c)

@@ -9,12 +9,12 @@ import (
 // limit spends one unit of every limit of write calls, or none. A replay, a refused argument and a refused authorisation
 // never come here.
 func (a *Admission) limit(ctx context.Context, c *Call) error {
-	buckets := ratelimit.WriteBuckets(c.Principal, c.now)
-	states, err := a.Limiter.Take(ctx, buckets, c.nonce)
+	c.limits = ratelimit.WriteBuckets(c.Principal, c.now) // before they are taken: of a lost answer nobody knows whether they were
+	states, err := a.Limiter.Take(ctx, c.limits, c.nonce)
 	if err != nil {
 		return err
 	}
-	c.limits, c.states = buckets, states
+	c.states = states
 	a.Fault("admission.limited")
 	return nil
 }

@@ -32,7 +32,7 @@ func planLines(c *Call) string {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("- " + l + "\n")
+		b.WriteString("- " + gbp.Visible(l) + "\n")
 	}
 	return b.String()
 }
@@ -47,12 +47,12 @@ func lineOf(r Planned, headline string) string {
 	if text == "" || text == headline {
 		return ""
 	}
-	return r.Location.Profile.Title + " — " + sign + Short(text)
+	return gbp.VisibleLine(r.Location.Profile.Title) + " — " + sign + Short(text)
 }
 
 // Short is the beginning of a text, for a line.
 func Short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = gbp.VisibleLine(text)
 	if r := []rune(text); len(r) > lineMost {
 		return fmt.Sprintf("%s… (%d)", string(r[:lineMost]), len(r))
 	}

@@ -47,7 +47,7 @@ func keyFor(p *authn.Principal, tool, clientKey string, inputHash []byte) idempo
 // Invalid is the refusal for broken rules in the arguments.
 func Invalid(v []errs.Violation) error {
 	return errs.New(errs.InvalidArgument, errs.Tf("引数に %d 件の誤りがあります。何も実行されていません。", "%d problem(s) in the arguments; nothing was executed.", len(v))).
-		With(errs.Details{Violations: v})
+		With(errs.Details{Violations: v[:min(len(v), maxViolations)]})
 }
 
 // TargetsError turns the decoder's word on too many targets into TOO_MANY_TARGETS.

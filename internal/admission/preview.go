@@ -24,12 +24,12 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 	if !c.safety.DryRun {
 		return nil
 	}
-	a.askGoogle(ctx, c)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Deadline) // asking Google had a time of its own
-	defer cancel()
 	if err := a.spendPreview(ctx, c); err != nil && errs.CodeOf(err) != errs.Unavailable {
 		return err
 	}
+	a.askGoogle(ctx, c)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Deadline) // asking Google had a time of its own
+	defer cancel()
 	refusal := a.foresee(ctx, c)
 	groups, next, err := group(c)
 	if err != nil {
@@ -63,6 +63,9 @@ func (a *Admission) preview(ctx context.Context, c *Call) error {
 // reversible is what the operation says, and what of this very plan no undo brings back.
 func reversible(c *Call) Reversible {
 	r := c.Operation.Reversible
+	if slices.ContainsFunc(c.plan, func(p Planned) bool { return p.Kind == gbp.KindReport }) { // it changes no profile
+		return Reversible{}
+	}
 	lost := 0
 	for _, p := range c.plan {
 		if irreversible(p) {

@@ -39,12 +39,14 @@ type Recorder interface {
 }
 
 // Refused records a refusal and answers with it, for reads and writes alike. Beyond the tenant's refusals per minute the
-// answer is RATE_LIMITED, and one event a minute stands for all that follow. It has a time of its own: ctx may be over.
+// answer is RATE_LIMITED, and one event a minute stands for all that follow; a refusal that cannot be recorded is UNAVAILABLE.
+// Only one that says that the call may have been accepted stays what it is. It has a time of its own: ctx may be over.
 func Refused(ctx context.Context, r Recorder, l Limiter, warn func(string, ...any), p *authn.Principal, nonce string, e *errs.Error, events ...audit.Event) error {
 	ctx = context.WithoutCancel(ctx)
 	counting, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	if _, err := l.Take(counting, ratelimit.RefusalBuckets(p), nonce); errs.CodeOf(err) == errs.RateLimited {
+	doubtful := e.Executed == errs.ExecutedUnknown
+	if _, err := l.Take(counting, ratelimit.RefusalBuckets(p), nonce); errs.CodeOf(err) == errs.RateLimited && !doubtful {
 		e = errs.From(err)
 		if _, err := l.Take(counting, ratelimit.SummaryBuckets(p), nonce); err != nil {
 			return e // this minute already has its event
@@ -57,6 +59,9 @@ func Refused(ctx context.Context, r Recorder, l Limiter, warn func(string, ...an
 	defer cancel()
 	if err := r.Record(recording, p.TenantID, events...); err != nil {
 		warn("refusal not recorded", "error", err, "code", e.Code)
+		if doubtful {
+			return e
+		}
 		return errs.Wrap(errs.Unavailable, err, errs.T("一時的に受け付けられません。何も受け付けていません。", "Temporarily unavailable; nothing was accepted."))
 	}
 	return e

@@ -95,6 +95,7 @@ func union(a, b map[string]json.RawMessage) []string {
 
 // claim makes sure that one call per key is being admitted at a time.
 func (a *Admission) claim(ctx context.Context, c *Call) error {
+	c.claimed = true // or not: giving back what another call holds does nothing
 	outcome, left, err := a.Claims.Claim(ctx, c.key, c.nonce)
 	if err != nil {
 		return err
@@ -108,7 +109,6 @@ func (a *Admission) claim(ctx context.Context, c *Call) error {
 	case idempotency.Settled:
 		return a.replay(ctx, c) // it was answered between our look-up and now; without a row the chain goes on and the row decides
 	case idempotency.Mine:
-		c.claimed = true
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func fieldRights(c *Call) error {
 		return nil
 	}
 	e := errs.New(errs.InsufficientScope, errs.Tf("この利用者に権限のない項目 (%s) が含まれています。何も実行されていません。", "The change includes fields that this user may not change (%s); nothing was executed.", strings.Join(named, ", "))).
-		With(errs.Details{Violations: denied, LiftedBy: "an administrator of the tenant"})
+		With(errs.Details{Violations: denied, Lifter: administrator()})
 	e.How = errs.T("権限のない項目を除いて送り直すか、テナントの管理者に項目の権限を依頼してください。", "Leave these fields out, or ask an administrator of the tenant for the right to change them.")
 	return e
 }
@@ -67,18 +67,22 @@ func MissingScope(scope string) error {
 		With(errs.Details{RequiredScope: scope})
 }
 
+func administrator() errs.Text {
+	return errs.T("テナントの管理者", "an administrator of the tenant")
+}
+
 // Killed is the refusal while a kill switch is on.
 func Killed(k authn.KillSwitch) *errs.Error {
-	by := "an administrator of the tenant"
+	by := administrator()
 	if k.Kind == "all" {
-		by = "Mappy's operators"
+		by = errs.T("Mappy の運用担当", "Mappy's operators")
 	}
 	return errs.New(errs.WritesDisabled, errs.T("書き込みは現在停止されています (キルスイッチ)。", "Writes are switched off at the moment (kill switch).")).
-		With(errs.Details{Scope: k.Kind, Reason: k.Reason, LiftedBy: by})
+		With(errs.Details{Scope: k.Kind, Reason: k.Reason, Lifter: by})
 }
 
 // ReadOnly is the refusal of every write by a server in read-only mode.
 func ReadOnly() error {
 	return errs.New(errs.WritesDisabled, errs.T("このサーバーは読み取り専用モードです。", "This server is in read-only mode.")).
-		With(errs.Details{Scope: "read_only", LiftedBy: "the engineer who runs this server"})
+		With(errs.Details{Scope: "read_only", Lifter: errs.T("このサーバーを運用するエンジニア", "the engineer who runs this server")})
 }

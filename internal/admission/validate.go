@@ -34,7 +34,7 @@ func (a *Admission) validate(ctx context.Context, c *Call) error {
 	}
 	if len(violations) > 0 {
 		c.violations = violations[:min(len(violations), maxViolations)]
-		return c.foreseen(Invalid(c.violations))
+		return c.foreseen(Invalid(violations))
 	}
 	if err := c.check(stale); err != nil {
 		return c.foreseen(err)
@@ -66,7 +66,7 @@ func (c *Call) check(stale []errs.ChangedTarget) error {
 	case len(stale) > 0:
 		return staleTargets(stale)
 	case len(c.plan) == 0 && c.Operation.Nothing != nil:
-		return c.Operation.Nothing()
+		return c.Operation.Nothing(c.Principal.Locale)
 	case len(c.plan) > limit:
 		return tooMany(len(c.plan), limit)
 	}
@@ -96,7 +96,7 @@ func (c *Call) disconnected(l gbp.Location) bool { return slices.Contains(c.dead
 func checkConnections(c *Call) error {
 	if slices.ContainsFunc(c.locations, c.disconnected) {
 		return errs.New(errs.GoogleReconnectRequired, errs.T("Google アカウントの接続が失効しています。再接続が必要です。", "The Google connection is no longer valid and has to be reconnected.")).
-			With(errs.Details{LiftedBy: "the owner of the Google account, in Mappy's console"})
+			With(errs.Details{Lifter: errs.T("Google アカウントの所有者 (Mappy のコンソールで)", "the owner of the Google account, in Mappy's console")})
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 			v = append(v, errs.Violation{Path: w.at, Rule: "link_not_allowed", Message: w.Message, Value: w.Span, LocationID: int64(w.LocationID)})
 		}
 		c.violations = v[:min(len(v), maxViolations)]
-		return c.foreseen(Invalid(c.violations))
+		return c.foreseen(Invalid(v))
 	}
 	for _, w := range foreign {
 		c.warnings = append(c.warnings, w.Warning)

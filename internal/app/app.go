@@ -14,7 +14,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
 	"github.com/mappy-dev/mappy-mcp/internal/fault"
-	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/hint"
@@ -143,27 +142,6 @@ func (a *App) Items() *worker.ItemWorker {
 		Windows:  worker.Windows{Send: w.SendWindow, Call: w.CallTimeout, Settle: w.Settle, GiveUp: w.GiveUp, Skew: w.ClockSkew, Follow: w.Follow},
 		Attempts: w.Attempts, Backoff: w.Backoff, Now: a.now, Log: a.Log, Observe: a.Metrics.Item, Fault: fault.Hit,
 	})
-}
-
-// listPages bounds a live read of one location's things for people to 500 posts or media items.
-const listPages = 5
-
-// lists are the live reads that tools offer.
-func lists(g *gbpapi.Client) map[gbp.Kind]liveread.List {
-	return map[gbp.Kind]liveread.List{
-		gbp.KindPost: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
-			all, err := g.AllLocalPosts(ctx, ref, parent, listPages)
-			seen := make([]gbp.Seen, len(all.Posts))
-			for i, p := range all.Posts {
-				seen[i] = gbp.Seen{Name: string(p.Name), Raw: p.Raw}
-			}
-			return seen, err
-		},
-		gbp.KindReview: func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
-			return newestReviews(ctx, g, ref, parent)
-		},
-		gbp.KindMedia: mediaOf(g),
-	}
 }
 
 // executors are the effects that workers can carry out.

@@ -1,13 +1,9 @@
 package app
 
 import (
-	"context"
-
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/config"
-	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
-	"github.com/mappy-dev/mappy-mcp/internal/liveread"
 	"github.com/mappy-dev/mappy-mcp/internal/mediacheck"
 	"github.com/mappy-dev/mappy-mcp/internal/sourcecheck"
 	"github.com/mappy-dev/mappy-mcp/worker"
@@ -30,18 +26,6 @@ func (a *App) files() admission.Files {
 		o.Timeout = within * 4 / 5
 	}
 	return sourcecheck.New(mediacheck.New(o), within, a.now, a.Log)
-}
-
-// mediaOf reads a store's gallery.
-func mediaOf(g *gbpapi.Client) liveread.List {
-	return func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error) {
-		all, err := g.AllMedia(ctx, ref, parent, listPages)
-		seen := make([]gbp.Seen, len(all.Items))
-		for i, m := range all.Items {
-			seen[i] = gbp.Seen{Name: string(m.Name), Raw: m.Raw}
-		}
-		return seen, err
-	}
 }
 
 // mediaExecutors are the effects on galleries. An upload whose answer was lost is looked for among what Google dates up to the

@@ -105,7 +105,7 @@ func TestReviewListPages(t *testing.T) {
 			for _, r := range p.Reviews {
 				seen[r.ReviewID]++
 			}
-			for _, l := range p.OlderNotRead {
+			for _, l := range p.MoreNotRead {
 				older = append(older, int64(l))
 			}
 			if p.NextPageToken == "" {

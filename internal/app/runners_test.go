@@ -135,7 +135,9 @@ func TestLateRunnerRecordsNothing(t *testing.T) {
 		}
 		return b
 	}
-	finish := func(b worker.Begun, o worker.Outcome) error { return s.App.DB.Finish(t.Context(), stack.Tenant, b, o, keepJob) }
+	finish := func(b worker.Begun, o worker.Outcome) error {
+		return s.App.DB.Finish(t.Context(), stack.Tenant, b, o, keepJob)
+	}
 	late := begin()
 	if err := finish(late, worker.Outcome{Attempt: batch.AttemptAbsent}); err != nil { // the other runner, which looked
 		t.Fatal(err)

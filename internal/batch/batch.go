@@ -179,7 +179,11 @@ type Batch struct {
 	// ConfirmTokenHash is set when a confirm token was spent; a unique constraint makes it single use.
 	ConfirmTokenHash []byte
 	// Origin is the batch that an undo or a retry is about; "" otherwise.
-	Origin       ID
+	Origin ID
+	// Kind is what its items are about: one kind in all of them.
+	Kind gbp.Kind
+	// Undoable is true for a finished batch that an undo would find something of to take back, however old it is.
+	Undoable     bool
 	Counts       Counts
 	Stopped      bool
 	CreatedAt    time.Time

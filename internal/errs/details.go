@@ -28,6 +28,8 @@ type Details struct {
 	// INSUFFICIENT_SCOPE, WRITES_DISABLED.
 	RequiredScope string `json:"required_scope,omitempty" jsonschema:"scope that the token lacks"`
 	LiftedBy      string `json:"lifted_by,omitempty" jsonschema:"who can lift it"`
+	// Lifter is LiftedBy in both languages; Public chooses.
+	Lifter Text `json:"-"`
 
 	// CONFIRMATION_REQUIRED.
 	ConfirmToken         string         `json:"confirm_token,omitempty" jsonschema:"send it with the same arguments once the person agreed"`
@@ -61,7 +63,7 @@ func (d Details) empty() bool { return reflect.ValueOf(d).IsZero() }
 // TargetSummary says what a call is about, for the person who confirms it.
 type TargetSummary struct {
 	Operation   string        `json:"operation" jsonschema:"what is done, such as post.create"`
-	TargetCount int           `json:"target_count" jsonschema:"number of stores"`
+	TargetCount int           `json:"target_count" jsonschema:"number of targets"`
 	Locations   []LocationRef `json:"locations" jsonschema:"the stores"`
 	PostSummary string        `json:"post_summary,omitempty" jsonschema:"beginning of the text"`
 }

@@ -151,6 +151,7 @@ func (e *Error) Public(locale Locale, requestID string) Public {
 	}
 	if !e.Details.empty() {
 		d := e.Details
+		d.LiftedBy = d.Lifter.In(locale)
 		p.Details = &d
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -117,10 +118,10 @@ func (db *DB) OwnContacts(ctx context.Context, tenant authn.TenantID) (c admissi
 }
 
 // TokenSpentBy implements admission.Store.
-func (db *DB) TokenSpentBy(ctx context.Context, tenant authn.TenantID, tokenHash []byte) (batch.ID, error) {
+func (db *DB) TokenSpentBy(ctx context.Context, tenant authn.TenantID, client authn.ClientID, user authn.UserID, tokenHash []byte) (batch.ID, error) {
 	var ids []batch.ID
 	err := db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
-		collect(b, &ids, pgx.RowTo[batch.ID], `SELECT batch_id FROM mappy.batch WHERE tenant_id = $1 AND confirm_token_hash = $2`, tenant, tokenHash)
+		collect(b, &ids, pgx.RowTo[batch.ID], `SELECT batch_id FROM mappy.batch WHERE tenant_id = $1 AND client_id = $2 AND user_id = $3 AND confirm_token_hash = $4`, tenant, client, user, tokenHash)
 	})
 	if err != nil || len(ids) == 0 {
 		return "", err
@@ -149,7 +150,7 @@ func (db *DB) Enqueue(ctx context.Context, s admission.Submission) (*admission.A
 	case err != nil:
 		return nil, err
 	}
-	return &admission.Answered{InputHash: s.Batch.InputHash, Response: s.Response, BatchID: s.Batch.ID, Status: s.Batch.Status, Counts: s.Batch.Counts, Fresh: true}, nil
+	return &admission.Answered{InputHash: s.Batch.InputHash, Response: s.Response, BatchID: s.Batch.ID, Status: s.Batch.Status, Counts: s.Batch.Counts}, nil
 }
 
 func (db *DB) winner(ctx context.Context, s admission.Submission) (*admission.Answered, error) {
@@ -161,7 +162,7 @@ func (db *DB) winner(ctx context.Context, s admission.Submission) (*admission.An
 }
 
 func (db *DB) tokenUsed(ctx context.Context, s admission.Submission) error {
-	by, err := db.TokenSpentBy(ctx, s.Batch.Tenant, s.Batch.ConfirmTokenHash)
+	by, err := db.TokenSpentBy(ctx, s.Batch.Tenant, s.Batch.Client, s.Batch.User, s.Batch.ConfirmTokenHash)
 	if err != nil {
 		return err
 	}
@@ -184,6 +185,7 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 		}
 		return nil
 	})
+	queueContinues(w, s)
 	// A switch that was thrown since the call began still stops it.
 	var on []authn.KillSwitch
 	collect(w, &on, pgx.RowToStructByPos[authn.KillSwitch], `SELECT kind, target, reason FROM mappy.kill_switch WHERE tenant_id IN ($1, 'system')`, b.Tenant)
@@ -211,6 +213,40 @@ func (db *DB) insertAll(ctx context.Context, tx pgx.Tx, s admission.Submission) 
 	return nil
 }
 
+// queueContinues refuses an undo or a retry of items that another one has taken since the call read them. Continuations of one
+// batch go one after another: each waits for the batch's row, and reads what the one before has committed.
+func queueContinues(w *pgx.Batch, s admission.Submission) {
+	if s.Batch.Origin == "" {
+		return
+	}
+	origins := make([]string, len(s.Items))
+	for i, it := range s.Items {
+		origins[i] = string(it.Origin)
+	}
+	w.Queue(`SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR NO KEY UPDATE`, s.Batch.Tenant, s.Batch.Origin)
+	w.Queue(`SELECT DISTINCT o.location_id FROM mappy.item o WHERE o.tenant_id = $1 AND o.origin_item_id = ANY ($2) AND `+continues("o", "$3")+` ORDER BY 1`,
+		s.Batch.Tenant, origins, s.Batch.Operation).Query(func(rows pgx.Rows) error {
+		taken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err == nil && len(taken) > 0 {
+			err = admission.ContinuedMeanwhile(taken)
+		}
+		return err
+	})
+}
+
+// unitsOfMonth gives what a tenant's reports bill in the calendar month of a time zone, and the seconds that are left of it.
+const unitsOfMonth = `SELECT coalesce(sum(units), 0), extract(epoch FROM (date_trunc('month', clock_timestamp() AT TIME ZONE $2) + interval '1 month') AT TIME ZONE $2 - clock_timestamp())::float8
+	FROM mappy.item WHERE tenant_id = $1 AND units > 0 AND state NOT IN ('failed', 'cancelled')
+	AND created_at >= date_trunc('month', clock_timestamp() AT TIME ZONE $2) AT TIME ZONE $2`
+
+// UnitsOfMonth gives what the tenant's reports bill in the current calendar month of its time zone.
+func (db *DB) UnitsOfMonth(ctx context.Context, tenant authn.TenantID, zone *time.Location) (used int, err error) {
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		b.Queue(unitsOfMonth, tenant, zone.String()).QueryRow(func(row pgx.Row) error { return row.Scan(&used, new(float64)) })
+	})
+	return used, err
+}
+
 // queueUnits refuses what would bill more than the tenant's month allows. Calls that bill go one after another, so that two
 // cannot both take what is left.
 func queueUnits(w *pgx.Batch, s admission.Submission) {
@@ -222,15 +258,15 @@ func queueUnits(w *pgx.Batch, s admission.Submission) {
 		return
 	}
 	w.Queue(`SELECT pg_advisory_xact_lock(hashtextextended('mappy.units.' || $1, 0))`, s.Batch.Tenant)
-	w.Queue(`SELECT coalesce(sum(units), 0) FROM mappy.item WHERE tenant_id = $1 AND units > 0 AND state NOT IN ('failed', 'cancelled')
-		AND created_at >= date_trunc('month', clock_timestamp() AT TIME ZONE $2) AT TIME ZONE $2`, s.Batch.Tenant, s.Timezone.String()).QueryRow(func(row pgx.Row) error {
+	w.Queue(unitsOfMonth, s.Batch.Tenant, s.Timezone.String()).QueryRow(func(row pgx.Row) error {
 		var used int
-		if err := row.Scan(&used); err != nil {
+		var left float64
+		if err := row.Scan(&used, &left); err != nil {
 			return err
 		}
 		if used+units > s.UnitsPerMonth {
 			return errs.New(errs.RateLimited, errs.Tf("今月のレポート単位 %[1]d のうち %[2]d を使用済みで、あと %[3]d 単位は使えません。", "%[2]d of this month's %[1]d report units are used; %[3]d more do not fit.", s.UnitsPerMonth, used, units)).
-				With(errs.Details{Scope: "report_units_per_month", Limit: s.UnitsPerMonth})
+				With(errs.Details{Scope: "report_units_per_month", Limit: s.UnitsPerMonth, RetryAfterSeconds: int(math.Ceil(left))}).After(time.Duration(left * float64(time.Second)))
 		}
 		return nil
 	})
