@@ -454,6 +454,15 @@ func TestLocationValidateOnly(t *testing.T) {
 	if n := len(d.sentBodies(gbpsim.RouteLocationsPatch)); n != 0 {
 		t.Errorf("%d edits by previews", n)
 	}
+	// A preview that is beyond its budget asks nobody.
+	d.exec(`UPDATE mappy.tenant SET policy = policy || '{"preview_per_minute": 1}', policy_version = policy_version + 1`)
+	before := asked()
+	for range 3 {
+		d.mustRefuse(d.call("location.update", good.With("dry_run", true)), errs.RateLimited)
+	}
+	if asked() != before {
+		t.Errorf("%d asked beyond the budget", asked()-before)
+	}
 	// Without the policy nobody is asked.
 	quiet := openDesk(t, stack.Options{Stores: 1})
 	quiet.previewOf("location.update", one(quiet.change(0, labelled("x"))))

@@ -60,3 +60,18 @@ func TestQuestionSaysWhatIsWritten(t *testing.T) {
 	question("location.update", d.changeAll(3, stack.Args{"special_hours": []any{hour}, "regular_hours": []any{hours("monday", "10:00", "16:00")}}),
 		"special_hours: + 2030-12-31 closed: true", "regular_hours: − monday 07:00 20:00, + monday 10:00 16:00")
 }
+
+// A store's name at Google is anybody's text: a question holds no character that hides or reorders what the person reads.
+func TestQuestionOfAStrangeName(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_always":true,`, 1)})
+	d.exec(`UPDATE mappy.location SET title = $1, profile = jsonb_set(profile, '{title}', to_jsonb($1::text))`, "渋谷\u202eレビュー\n店\u200b")
+	a := d.call("post.create", stack.Post(d.IDs(1), "お知らせです。"))
+	if a.ErrorCode != errs.ConfirmationRequired {
+		t.Fatal(a.Text)
+	}
+	q := a.Details.HumanReadableMessage
+	if strings.ContainsAny(q, "\u202e\u200b") || !strings.Contains(q, "渋谷レビュー 店") {
+		t.Errorf("%q", q)
+	}
+}

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +50,16 @@ func TestRefusalIsRecordedWhileRedisHangs(t *testing.T) {
 	}
 	if got := recorded(t, s, audit.AdmissionRefused); len(got) != 2 || got[1].ErrorCode != errs.InvalidArgument {
 		t.Errorf("recorded %+v", got)
+	}
+}
+
+// More broken rules than are listed: the message counts them all.
+func TestRefusalCountsAllViolations(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 60, NoWorkers: true})
+	a := d.call("post.create", stack.Post(d.IDs(60), "{{location.nothing}} と {{location.none}}"))
+	d.mustRefuse(a, errs.InvalidArgument)
+	if len(a.Details.Violations) != 50 || !strings.Contains(a.Message, "120") {
+		t.Errorf("%d listed: %s", len(a.Details.Violations), a.Message)
 	}
 }

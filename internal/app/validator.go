@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
@@ -40,19 +39,6 @@ func (v validator) Validate(ctx context.Context, tenant authn.TenantID, p admiss
 }
 
 func (v validator) slot(ctx context.Context, tenant authn.TenantID, name gbp.LocationName) error {
-	a, err := v.slots.Reserve(ctx, slots.Request{API: gbp.APIBusinessInformation, Tenant: tenant, Location: name, Low: true, Patience: validatePatience})
-	switch {
-	case err != nil:
-		return fmt.Errorf("slot: %w", err)
-	case a.Verdict != slots.Granted:
-		return errors.New("no room in Google's quota")
-	}
-	t := time.NewTimer(a.Wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := slots.Await(ctx, v.slots, slots.Request{API: gbp.APIBusinessInformation, Tenant: tenant, Location: name, Low: true}, validatePatience)
+	return err
 }
