@@ -21,7 +21,7 @@ func undoDescription(environment string) string {
 func earlierBatchInput(what string) schema.Object {
 	fields := []schema.Field{
 		schema.ID("batch_id", "ULID of the batch "+what+", from the accepted write, batch.list or batch.status.", schema.Required(), schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")),
-		schema.List("location_ids", "Only these of its stores; all when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(100)),
+		schema.List("location_ids", "Only these of its stores; all when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Items(1, 100)),
 	}
 	return schema.Object{Fields: append(fields, safety(true)...)}
 }

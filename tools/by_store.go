@@ -29,7 +29,7 @@ type byStoreQuery struct {
 // byStore declares the arguments of a list of things that stores have at Google, with filters of its own.
 func byStore(filters ...schema.Field) schema.Object {
 	fields := []schema.Field{
-		schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
+		schema.List("location_ids", "Only these stores; all of yours when left out.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Items(1, 200)),
 	}
 	return schema.Object{Fields: append(append(fields, filters...), paging()...)}
 }

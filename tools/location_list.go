@@ -48,8 +48,8 @@ func locationList(s *Set) (Tool, error) {
 			"Use it to find location_ids for other tools. Filters combine with AND. At most page_size entries; follow next_page_token for the rest.",
 		Input: schema.Object{Fields: append([]schema.Field{
 			schema.Text("query", "Part of the title, store code, city or address, any case.", schema.MaxLength(200), schema.SingleLine(), schema.Example("渋谷")),
-			schema.List("labels", "Stores with any of these labels.", schema.String("", "One label, exact.", schema.MaxLength(255)), schema.MaxItems(50)),
-			schema.List("location_ids", "Only these stores.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(200)),
+			schema.List("labels", "Stores with any of these labels.", schema.String("", "One label, exact.", schema.MaxLength(255)), schema.Items(1, 50)),
+			schema.List("location_ids", "Only these stores.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Items(1, 200)),
 		}, paging()...)},
 	}
 	var err error

@@ -95,6 +95,7 @@ func plannedStore(t admission.Target, current profile.Snapshot, p profile.Patch,
 		}
 		for _, c := range changed {
 			x.Fields = append(x.Fields, c.Field)
+			x.Irreversible = x.Irreversible || c.ClosesForGood()
 		}
 		if len(d.Items) == 0 {
 			x.Links, x.Phones = p.Links, p.Phones

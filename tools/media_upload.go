@@ -108,7 +108,7 @@ func plannedUpload(t admission.Target, item gbp.MediaItem, at string, r gbp.Rend
 	payload := item.Encode()
 	return admission.Planned{
 		Location: t.Location, Operation: "media.upload", Kind: gbp.KindMedia, At: at, Payload: payload, Fingerprint: item.Fingerprint(), After: gbp.View(payload),
-		Links: r.Links, Phones: r.Phones, Sources: []gbp.Source{r.Source},
+		Links: r.Links, Phones: r.Phones, Sources: []gbp.Source{r.Source}, Irreversible: item.LocationAssociation.Category.Replaces(),
 	}
 }
 

@@ -29,7 +29,9 @@ func postFields() []schema.Field {
 	}
 }
 
-func postParts() []schema.Field {
+// postParts are what may be left out of a post. photos is 1 where an empty list of photos would be taken for none, and is
+// not; start and end say what the times of an event are that are left out.
+func postParts(photos int, start, end string) []schema.Field {
 	return []schema.Field{
 		schema.Nested("call_to_action", "Button under the post; not for OFFER.", schema.Object{Fields: []schema.Field{
 			schema.Enum("action_type", "Kind of the button. CALL dials the profile's phone number and takes no url.", []string{"BOOK", "ORDER", "SHOP", "LEARN_MORE", "SIGN_UP", "CALL"}, schema.Required()),
@@ -38,9 +40,9 @@ func postParts() []schema.Field {
 		schema.Nested("event", "Title and period of an EVENT or OFFER, in the store's local wall clock, without time zone.", schema.Object{Fields: []schema.Field{
 			schema.Text("title", "Title, at most 58 characters.", schema.Required(), schema.MaxLength(gbp.EventTitleMax), schema.SingleLine(), schema.Example("冬のフェア")),
 			schema.Date("start_date", "First day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-24")),
-			schema.TimeOfDay("start_time", "Start on the first day, HH:MM; 00:00 when left out.", schema.Example("10:00")),
+			schema.TimeOfDay("start_time", "Start on the first day, HH:MM; "+start+" when left out.", schema.Example("10:00")),
 			schema.Date("end_date", "Last day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-25")),
-			schema.TimeOfDay("end_time", "End on the last day, HH:MM; 23:59 when left out.", schema.Example("20:00")),
+			schema.TimeOfDay("end_time", "End on the last day, HH:MM; "+end+" when left out.", schema.Example("20:00")),
 		}}),
 		schema.Nested("offer", "Details of an OFFER.", schema.Object{Fields: []schema.Field{
 			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(58), schema.SingleLine(), schema.Example("WINTER10")),
@@ -49,21 +51,24 @@ func postParts() []schema.Field {
 		}}),
 		schema.List("media", "At most one photo.", schema.Nested("", "One photo.", schema.Object{Fields: []schema.Field{
 			schema.URL("source_url", "Public https address of a JPEG or PNG (250x250 px and 10 KB to 5 MB); Google fetches it. No share pages, no video.", schema.Required(), schema.Templated(), schema.Example("https://www.example.com/latte.jpg")),
-		}}), schema.MaxItems(10)),
+		}}), schema.Items(photos, 10)),
 		schema.DateTime("scheduled_time", "Publish at this time instead of now (RFC 3339 with offset); Google holds it.", schema.Example("2026-12-24T09:00:00+09:00")),
 	}
 }
 
+// What the times of a new event are that are left out.
+const firstMinute, lastMinute = "00:00", "23:59"
+
 func postCreateInput() schema.Object {
-	post := append(postFields(), postParts()...)
+	post := append(postFields(), postParts(0, firstMinute, lastMinute)...)
 	override := append([]schema.Field{
 		schema.LocationID("location_id", "Store of location_ids that gets something else.", schema.Required(), schema.Example("8802")),
 		schema.Text("summary", "Text for this store only, at most 1500 characters.", schema.MaxLength(gbp.SummaryMax)),
-	}, postParts()...)
+	}, postParts(1, firstMinute, lastMinute)...)
 	fields := []schema.Field{
 		schema.List("location_ids", "Stores that get the post, 1 to 100, from location.list.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Required(), schema.Items(1, 100)),
 		schema.Nested("post", "What is published.", schema.Object{Fields: post}, schema.Required()),
-		schema.List("overrides", "Differences for single stores; a part that is present replaces the post's whole part.", schema.Nested("", "One store's differences.", schema.Object{Fields: override}), schema.MaxItems(100)),
+		schema.List("overrides", "Differences for single stores; a part that is present replaces the post's whole part, and one that is left out stays the post's: for a store without photo, button, event or offer make a call of its own.", schema.Nested("", "One store's differences.", schema.Object{Fields: override}), schema.MaxItems(100)),
 	}
 	return schema.Object{Fields: append(fields, safety(true)...)}
 }

@@ -20,9 +20,9 @@ func postDeleteDescription(environment string) string {
 
 func postDeleteInput() schema.Object {
 	fields := []schema.Field{
-		schema.List("post_ids", "Posts to delete, from post.list or batch.status. Give either these or batch_id.", schema.ID("", "Our id of one post.", schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")), schema.MaxItems(100)),
+		schema.List("post_ids", "Posts to delete, from post.list or batch.status. Give either these or batch_id.", schema.ID("", "Our id of one post.", schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")), schema.Items(1, 100)),
 		schema.ID("batch_id", "Delete what this batch created, instead of post_ids.", schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")),
-		schema.List("location_ids", "With batch_id: only on these stores.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.MaxItems(100)),
+		schema.List("location_ids", "With batch_id: only on these stores.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Items(1, 100)),
 	}
 	return schema.Object{Fields: append(fields, safety(true)...)}
 }

@@ -23,13 +23,13 @@ func postUpdateDescription(environment string) string {
 }
 
 func postUpdateInput() schema.Object {
-	parts := postParts()
+	parts := postParts(0, "as it is", "as it is")
 	changed := []schema.Field{
 		schema.ID("post_id", "Our id of the post, from post.list or batch.status.", schema.Required(), schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")),
 		expectedVersion("post.list or post.get", schema.Required()),
 		schema.Text("summary", "New text, at most 1500 characters after templates are filled in.", schema.MaxLength(gbp.SummaryMax), schema.Example("営業時間を 21 時まで延長しました。")),
 		parts[0], parts[1], parts[2],
-		schema.List("clear", "Fields to empty.", schema.Enum("", "A field.", []string{"summary", "call_to_action", "event", "offer"}), schema.MaxItems(4), schema.Unique()),
+		schema.List("clear", "Fields to empty; nothing else empties one.", schema.Enum("", "A field.", gbp.PostClearable()), schema.MaxItems(len(gbp.PostClearable())), schema.Unique()),
 	}
 	fields := []schema.Field{
 		schema.List("posts", "Posts to change, 1 to 100, each once.", schema.Nested("", "One post's changes.", schema.Object{Fields: changed, Advice: postFixed()}), schema.Required(), schema.Items(1, 100)),
@@ -139,7 +139,7 @@ func postUpdate(s *Set) (Tool, error) {
 				}
 				seen[p.PostID] = true
 			}
-			return postUpdateChange{args.Normalise()}, args.Safety, violations
+			return postUpdateChange{args.PostUpdate}, args.Safety, violations
 		},
 		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"what people saw meanwhile"}},
 		Ask: func(n int, stores, headline string) errs.Text {

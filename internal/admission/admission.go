@@ -201,6 +201,7 @@ type Call struct {
 	warnings    []gbp.Warning
 	digest      []byte
 	reason      string // why a confirmation is needed; "" when it is not
+	foreign     []contact
 	violations  []errs.Violation
 	refusal     *errs.Error // in a preview: what would refuse the real call
 	claimed     bool

@@ -159,6 +159,7 @@ func (a *Admission) decideConfirmation(ctx context.Context, c *Call) error {
 		c.violations = v[:min(len(v), maxViolations)]
 		return c.foreseen(Invalid(v))
 	}
+	c.foreign = foreign
 	for _, w := range foreign {
 		c.warnings = append(c.warnings, w.Warning)
 	}
@@ -234,7 +235,12 @@ func reasonOf(plan []Planned) string {
 // contact is a link or phone number that is not the tenant's own, and where it stands.
 type contact struct {
 	gbp.Warning
-	at string
+	at, target string
+}
+
+// of tells whether a planned effect publishes it.
+func (f contact) of(r Planned) bool {
+	return f.LocationID == r.Location.ID && f.at == r.At && f.target == r.TargetID
 }
 
 func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]contact, error) {
@@ -251,12 +257,12 @@ func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]contact, er
 	for _, r := range c.plan {
 		for _, l := range r.Links {
 			if !gbp.DomainAllowed(l, domains) {
-				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)}, r.At})
+				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)}, r.At, r.TargetID})
 			}
 		}
 		for _, n := range r.Phones {
 			if !gbp.PhoneAllowed(n, phones) {
-				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_PHONE", Span: n, Message: errs.T("この電話番号は登録された自社の番号ではありません。", "This phone number is not one of the tenant's own.").In(c.Principal.Locale)}, r.At})
+				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_PHONE", Span: n, Message: errs.T("この電話番号は登録された自社の番号ではありません。", "This phone number is not one of the tenant's own.").In(c.Principal.Locale)}, r.At, r.TargetID})
 			}
 		}
 	}

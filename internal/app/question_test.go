@@ -46,10 +46,10 @@ func TestQuestionSaysWhatIsWritten(t *testing.T) {
 	for i, x := range made.Items {
 		posts = append(posts, map[string]any{"post_id": x.Target.ID, "expected_version": x.Version, "summary": fmt.Sprintf("No. %d", i)})
 	}
-	question("post.update", stack.Args{"posts": posts[:5]}, `"No. 0"`, "新宿店 — No. 1\n", "— No. 4\n")
+	question("post.update", stack.Args{"posts": posts[:5]}, `"No. 0"`, "渋谷店 — SHIBUYA001の冬 → No. 0\n", "新宿店 — SHINJUKU001の冬 → No. 1\n", " → No. 4\n")
 	r := d.reviews(gbpsim.Review{ID: "asked", Comment: "Nice", Reply: answered("Thank you\nso much")})[0]
 	question("review.delete_reply", stack.Args{"review_id": r.ReviewID}, "渋谷店 — − Thank you so much\n")
-	question("review.reply", reply(r.ReviewID, long[:1200]).With("replace_existing", true), long[:1200])
+	question("review.reply", reply(r.ReviewID, long[:1200]).With("replace_existing", true), long[:1200], "渋谷店 — Thank you so much → ああ")
 	question("media.upload", upload(d.IDs(5), item(photo(web, "/a.jpg"), "EXTERIOR")), "渋谷店 — EXTERIOR "+web.URL("/a.jpg"))
 	var media []string
 	for _, m := range d.gallery(stack.Args{"location_ids": d.IDs(3)}) {
@@ -73,5 +73,55 @@ func TestQuestionOfAStrangeName(t *testing.T) {
 	q := a.Details.HumanReadableMessage
 	if strings.ContainsAny(q, "\u202e\u200b") || !strings.Contains(q, "渋谷レビュー 店") {
 		t.Errorf("%q", q)
+	}
+}
+
+// Whatever is beside the text stands in the question too, and what is not the tenant's own stands first, in whatever store.
+func TestQuestionShowsWhatIsBesideTheText(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 20, NoWorkers: true, Policy: strings.Replace(stack.Roomy, "{", `{"confirm_always":true,`, 1)})
+	question := func(args stack.Args) string {
+		t.Helper()
+		a := d.call("post.create", args)
+		d.mustRefuse(a, errs.ConfirmationRequired)
+		return a.Details.HumanReadableMessage
+	}
+	post := func(more stack.Args) stack.Args {
+		return stack.Args{"location_ids": d.IDs(1), "post": more.With("summary", "冬のお知らせ")}
+	}
+	button := func(url string) stack.Args { return stack.Args{"action_type": "LEARN_MORE", "url": url} }
+	period := stack.Args{"title": "冬のフェア", "start_date": "2030-12-01", "end_date": "2030-12-24", "end_time": "20:00"}
+	for name, c := range map[string]struct {
+		args stack.Args
+		want []string
+	}{
+		"button": {post(stack.Args{"call_to_action": button("https://evil.example/pay")}), []string{"LEARN_MORE https://evil.example/pay", " evil.example — こもれび珈琲 渋谷店"}},
+		"offer": {
+			post(stack.Args{"topic_type": "OFFER", "event": period, "offer": stack.Args{"coupon_code": "W10", "redeem_url": "https://evil.example/r", "terms": "お一人様一回"}}),
+			[]string{"\"冬のフェア\" 2030-12-01 00:00 – 2030-12-24 20:00", "W10 https://evil.example/r お一人様一回", " evil.example — "},
+		},
+		"photo": {post(stack.Args{"media": []any{stack.Args{"source_url": "https://www.example.com/a.jpg"}}}), []string{"https://www.example.com/a.jpg"}},
+		"later": {post(stack.Args{"scheduled_time": "2030-12-24T09:00:00+09:00"}), []string{"2030-12-24T"}},
+	} {
+		q := question(c.args)
+		for _, w := range c.want {
+			if !strings.Contains(q, w) {
+				t.Errorf("%s: the question lacks %q: %s", name, w, q)
+			}
+		}
+	}
+	var own []any
+	for i, id := range d.IDs(20)[9:] {
+		o := stack.Args{"location_id": id, "summary": fmt.Sprintf("店の話 %d", i)}
+		if i == 10 {
+			o = o.With("call_to_action", button("https://evil.example/last"))
+		}
+		own = append(own, o)
+	}
+	q := question(stack.Post(d.IDs(20), "冬のお知らせ").With("overrides", own))
+	lines := strings.Split(q, "\n- ")
+	last := d.Locations[19].Profile.Title
+	if len(lines) < 3 || !strings.HasSuffix(lines[1], " evil.example — "+last) || !strings.Contains(lines[2], last+" — 店の話 10; ") || !strings.Contains(lines[2], "https://evil.example/last") {
+		t.Errorf("%q", lines)
 	}
 }

@@ -2,6 +2,7 @@ package gbp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
 
-// PostChange are the changed fields of one post in the words of the contract; a field that is absent stays as it is, and
-// emptying one is said in Clear.
+// PostChange are the changed fields of one post in the words of the contract; a field that is absent stays as it is, those
+// within the button, the event and the offer too, and emptying one is said in Clear.
 type PostChange struct {
 	PostID          string       `json:"post_id"`
 	ExpectedVersion string       `json:"expected_version"`
@@ -27,15 +28,6 @@ type PostChange struct {
 // PostUpdate is the typed change of post.update.
 type PostUpdate struct {
 	Posts []PostChange `json:"posts"`
-}
-
-// Normalise fills in defaults; its result is the canonical form.
-func (u PostUpdate) Normalise() PostUpdate {
-	u.Posts = slices.Clone(u.Posts)
-	for i := range u.Posts {
-		u.Posts[i].Event = u.Posts[i].Event.filled()
-	}
-	return u
 }
 
 // Canonical is the canonical form as bytes.
@@ -103,7 +95,8 @@ type RenderedUpdate struct {
 // path of the change in the arguments. A change that changes nothing is a violation.
 func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now time.Time, l errs.Locale) (RenderedUpdate, []errs.Violation, []Warning) {
 	r := renderer{now: now, keptMedia: old.MediaCount, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
-	r.draft = draftOf(old.Post)
+	was := draftOf(old.Post)
+	r.draft = was
 	var mask []string
 	take := func(field string, given bool, set, clear func()) {
 		word := wordOf(field)
@@ -120,9 +113,10 @@ func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now
 		}
 	}
 	take("summary", c.Summary != "", func() { r.draft.Summary = c.Summary }, func() { r.draft.Summary = "" })
-	take("callToAction", c.CallToAction != nil, func() { r.draft.CallToAction = c.CallToAction }, func() { r.draft.CallToAction = nil })
-	take("event", c.Event != nil, func() { r.draft.Event = c.Event }, func() { r.draft.Event = nil })
-	take("offer", c.Offer != nil, func() { r.draft.Offer = c.Offer }, func() { r.draft.Offer = nil })
+	take("callToAction", c.CallToAction != nil, func() { r.draft.CallToAction = c.CallToAction.over(was.CallToAction) }, func() { r.draft.CallToAction = nil })
+	take("event", c.Event != nil, func() { r.draft.Event = c.Event.over(was.Event) }, func() { r.draft.Event = nil })
+	emptied := slices.ContainsFunc(c.Clear, func(word string) bool { return strings.HasPrefix(word, "offer.") })
+	take("offer", c.Offer != nil || emptied, func() { r.draft.Offer = c.Offer.over(was.Offer, c.Clear) }, func() { r.draft.Offer = nil })
 	if len(mask) == 0 && len(r.violations) == 0 {
 		r.refuse("post", "nothing_changes", errs.T("変更する項目がありません。", "There is nothing to change."))
 	}
@@ -139,6 +133,49 @@ func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now
 	return RenderedUpdate{
 		Payload: after.Only(mask), Mask: mask, Before: View(old.Post.Only(mask)), After: View(after.Only(mask)), Post: after, Links: r.links, Phones: r.phones,
 	}, nil, r.warnings
+}
+
+// over is a changed button over the one that stands there. One that dials has no address.
+func (a *ActionDraft) over(old *ActionDraft) *ActionDraft {
+	out := *a
+	if out.URL == "" && old != nil && a.ActionType != "CALL" {
+		out.URL = old.URL
+	}
+	return &out
+}
+
+// over is a changed event over the one that stands there.
+func (e *EventDraft) over(old *EventDraft) *EventDraft {
+	out := *e
+	if old != nil {
+		out.StartTime, out.EndTime = cmp.Or(e.StartTime, old.StartTime), cmp.Or(e.EndTime, old.EndTime)
+	}
+	return out.filled()
+}
+
+// PostClearable are the words that Clear of a PostChange takes: the fields of a post that can be empty, and parts of an offer.
+func PostClearable() []string {
+	return []string{"summary", "call_to_action", "event", "offer", "offer.coupon_code", "offer.redeem_url", "offer.terms"}
+}
+
+// over is a changed offer over the one that stands there, without what is to be emptied; nil with nothing left.
+func (o *OfferDraft) over(old *OfferDraft, clear []string) *OfferDraft {
+	var out OfferDraft
+	if old != nil {
+		out = *old
+	}
+	for word, part := range map[string]*string{"offer.coupon_code": &out.CouponCode, "offer.redeem_url": &out.RedeemURL, "offer.terms": &out.Terms} {
+		if slices.Contains(clear, word) {
+			*part = ""
+		}
+	}
+	if o != nil {
+		out.CouponCode, out.RedeemURL, out.Terms = cmp.Or(o.CouponCode, out.CouponCode), cmp.Or(o.RedeemURL, out.RedeemURL), cmp.Or(o.Terms, out.Terms)
+	}
+	if out == (OfferDraft{}) {
+		return nil
+	}
+	return &out
 }
 
 func wordOf(field string) string {

@@ -35,6 +35,15 @@ type FieldChange struct {
 	After  json.RawMessage `json:"after" jsonschema:"value after, null when there is none"`
 }
 
+// ClosesForGood tells whether the change closes a place permanently, which Google may refuse to take back.
+func (c FieldChange) ClosesForGood() bool {
+	return c.Field == OpenStatus && string(c.After) == `"`+StatusClosedPermanently+`"`
+}
+
+func (c FieldChange) reopens() bool {
+	return c.Field == OpenStatus && string(c.Before) == `"`+StatusClosedPermanently+`"`
+}
+
 // Fields are the names of the fields that differ.
 func (p Patch) Fields() []string {
 	var out []string
@@ -259,6 +268,12 @@ func (j *judge) expect(p *Patch) {
 	}
 	if slices.Contains(changed, OpenStatus) {
 		j.warn("OPEN_STATUS_CHANGE", "", errs.T("営業状態の変更は店舗の表示全体に影響します。", "A change of open_status changes how the whole store is shown."))
+	}
+	switch {
+	case slices.ContainsFunc(p.Changed, FieldChange.ClosesForGood):
+		j.warn("MAY_NOT_REOPEN", StatusClosedPermanently, errs.T("閉業にした店舗の再開は、batch.undo でも Google に拒否されることがあります。", "Google may refuse to reopen a place that was closed for good, by batch.undo as well."))
+	case slices.ContainsFunc(p.Changed, FieldChange.reopens) && !j.canReopen:
+		j.warn("MAY_NOT_REOPEN", "", errs.T("閉業した店舗の再開は Google に拒否されることがあります。", "Google may refuse to reopen a place that is permanently closed."))
 	}
 	if !j.Location.Verified {
 		j.warn("LOCATION_NOT_VERIFIED", "", errs.T("オーナー確認が済んでいない店舗への変更は公開されません。", "The store is not verified at Google: the change is accepted and not shown."))

@@ -156,7 +156,7 @@ func TestWarnings(t *testing.T) {
 		`{"description":"お電話は 03-1234-5678"}`:                                                         {"PHONE_NUMBER_IN_TEXT"},
 		`{"description":"Sure! Here is the description:\nA cafe."}`:                                   {"MODEL_CHATTER_IN_TEXT"},
 		`{"description":"[店名]へようこそ"}`:                                                                 {"PLACEHOLDER_IN_TEXT"},
-		`{"open_status":"CLOSED_PERMANENTLY"}`:                                                        {"OPEN_STATUS_CHANGE"},
+		`{"open_status":"CLOSED_PERMANENTLY"}`:                                                        {"MAY_NOT_REOPEN", "OPEN_STATUS_CHANGE"},
 		`{"labels":{"remove":["なし"],"add":["x"]}}`:                                                    {"NOT_PRESENT"},
 		`{"more_hours":[{"hours_type":"WELLNESS_HOURS","hours":[{"day":"monday","open_24h":true}]}]}`: {"HOURS_TYPE_UNKNOWN"},
 	} {

@@ -42,6 +42,8 @@ type judge struct {
 	warnings   []gbp.Warning
 	links      []string
 	phones     []string
+	// canReopen is Google's word on a place that is permanently closed.
+	canReopen bool
 }
 
 func newJudge(in Context) *judge {

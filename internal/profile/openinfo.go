@@ -57,9 +57,8 @@ func (j *judge) openInfo(after *Snapshot, status, opening string) {
 		status = orElse(o.Status, StatusOpen)
 	case !slices.Contains(OpenStatuses(), status):
 		j.refuse("open_status", "enum", status, errs.T("open_status は OPEN、CLOSED_TEMPORARILY、CLOSED_PERMANENTLY のどれかです。", "open_status is one of OPEN, CLOSED_TEMPORARILY, CLOSED_PERMANENTLY."))
-	case o.Status == StatusClosedPermanently && status != o.Status && !o.CanReopen:
-		j.warn("MAY_NOT_REOPEN", status, errs.T("閉業した店舗の再開は Google に拒否されることがあります。", "Google may refuse to reopen a place that is permanently closed."))
 	}
+	j.canReopen = o.CanReopen
 	raw = with(raw, "status", encode(status))
 	if opening != "" {
 		d, ok := parseOpening(opening)
