@@ -40,7 +40,7 @@ type GoogleShows struct {
 
 func locationGet(s *Set) (Tool, error) {
 	t := Tool{
-		Name: "location.get", Title: "Read one store", Scope: "locations:read", ReadOnly: true, Idempotent: true,
+		Name: "location.get", Title: "Read one store", Scope: "locations:read", ReadOnly: true, Idempotent: true, OpenWorld: true,
 		Description: "Reads one store with all fields that location.update can change, its version for expected_version, and what Google is reviewing or shows differently, from Mappy's own copy (synced_at says how old it is). " +
 			"Only the attributes are read from Google, at most once a minute (attributes_as_of). Changes nothing.",
 		Input: schema.Object{Fields: []schema.Field{

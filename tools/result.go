@@ -41,8 +41,8 @@ func successShown(sentence string, data, shown any, links ...Link) (Result, erro
 	return Result{Structured: append(append([]byte(`{"data":`), body...), '}'), Text: text, Links: links}, nil
 }
 
-// errorResult is a refusal: the same facts as structured content and as text, since many hosts show only the text of an error.
-func errorResult(p errs.Public) Result {
+// ErrorResult is a refusal: the same facts as structured content and as text, since many hosts show only the text of an error.
+func ErrorResult(p errs.Public) Result {
 	body, err := encode(p)
 	if err != nil { // strings and numbers only
 		body = []byte(`{"error_code":"INTERNAL"}`)
@@ -80,8 +80,8 @@ func encode(v any) ([]byte, error) {
 
 // output is the output schema of a tool that answers with T: data and the error fields in one closed object, because
 // several clients validate errors against it and throw otherwise.
-func output[T any](opts ...schema.OutputOption) (*jsonschema.Schema, error) {
-	data, err := schema.OutputFor[T](opts...)
+func output[T any]() (*jsonschema.Schema, error) {
+	data, err := schema.OutputFor[T]()
 	if err != nil {
 		return nil, err
 	}

@@ -109,22 +109,31 @@ func (s *Set) Call(ctx context.Context, name string, call *Call) Result {
 	started := s.Now()
 	t, ok := s.byName[name]
 	if !ok {
-		return s.refusal(ctx, call, errs.New(errs.Internal, errs.Tf("ツール %s はありません。", "There is no tool %s.", name)))
+		return s.refusal(ctx, call, name, errNoTool)
 	}
 	r, err := t.run(ctx, call)
 	code := errs.CodeOf(err)
 	if err != nil {
-		r = s.refusal(ctx, call, errs.From(err))
+		r = s.refusal(ctx, call, name, err)
 	}
 	s.Observe(name, code, s.Now().Sub(started))
 	return r
 }
 
-func (s *Set) refusal(ctx context.Context, call *Call, e *errs.Error) Result {
-	if e.Code == errs.Internal {
-		s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tenant", call.Principal.TenantID, "error", e)
+var errNoTool = errors.New("there is no such tool")
+
+// refusal is an error as an answer. Admission and read have logged what they refuse and answer with an error of the
+// catalogue; what is none yet comes from behind them.
+func (s *Set) refusal(ctx context.Context, call *Call, tool string, err error) Result {
+	if _, refused := errors.AsType[*errs.Error](err); !refused {
+		s.failed(ctx, call, tool, "answer", err)
 	}
-	return errorResult(e.Public(call.Principal.Locale, call.RequestID))
+	return ErrorResult(errs.From(err).Public(call.Principal.Locale, call.RequestID))
+}
+
+// failed logs what a caller knows as INTERNAL and finds by its request_id, as admission does of a write that it refuses.
+func (s *Set) failed(ctx context.Context, call *Call, tool, step string, err error) {
+	s.Log.ErrorContext(ctx, "call failed", "request_id", call.RequestID, "tenant", call.Principal.TenantID, "tool", tool, "step", step, "error", err)
 }
 
 // read runs a read tool: arguments, scope, its limit, then the query. Without Redis reads go on, uncounted. Refusals of
@@ -147,7 +156,7 @@ func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q 
 			ev.Kind = audit.RateLimited
 		}
 		if e.Code == errs.Internal {
-			s.Log.ErrorContext(ctx, "tool failed", "request_id", call.RequestID, "tool", t.Name, "error", err)
+			s.failed(ctx, call, t.Name, "read", err)
 		}
 		return Result{}, admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
 	}

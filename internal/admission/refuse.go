@@ -17,7 +17,7 @@ import (
 func (a *Admission) refuse(ctx context.Context, c *Call, at string, err error) error {
 	e := errs.From(err)
 	if e.Code == errs.Internal {
-		a.Log.ErrorContext(ctx, "call failed", "request_id", c.RequestID, "step", at, "error", err)
+		a.Log.ErrorContext(ctx, "call failed", "request_id", c.RequestID, "tenant", c.Principal.TenantID, "tool", c.Operation.Name, "step", at, "error", err)
 	}
 	ctx = context.WithoutCancel(ctx)
 	settling, cancel := context.WithTimeout(ctx, settleTime)
@@ -52,7 +52,7 @@ func Refused(ctx context.Context, r Recorder, l Limiter, warn func(string, ...an
 			return e // this minute already has its event
 		}
 		s := audit.Event{Kind: audit.RateLimited, Actor: audit.ActorOf(p), RequestID: events[0].RequestID, Tool: events[0].Tool, Result: "refused", ErrorCode: e.Code}
-		s.Details = &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit, RetryAfterSeconds: e.Details.RetryAfterSeconds, Note: "further refusals of this token are not recorded one by one within the minute"}
+		s.Details = &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit, RetryAfterSeconds: e.Details.RetryAfterSeconds, Note: "further refusals are not recorded one by one within the minute"}
 		events = []audit.Event{s}
 	}
 	recording, cancel := context.WithTimeout(ctx, recordTime)

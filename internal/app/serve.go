@@ -16,9 +16,11 @@ import (
 	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
 	"github.com/mappy-dev/mappy-mcp/tools"
@@ -107,18 +109,25 @@ func (a *App) reports() []mcpserver.Resource {
 
 const reportsURI = "mappy://reports/"
 
-// auditRefusal records a request that was turned away before a tool was called. Without a principal it belongs to the system tenant.
+// auditRefusal records a request that was turned away before a tool was called, within the caller's refusals per minute as
+// any other refusal. Without a principal it belongs to the system tenant: all tokens that are none have one such budget, so
+// that strangers cannot fill the audit log, and their answer stays the same beyond it.
 func (a *App) auditRefusal(ctx context.Context, r mcpserver.Refusal) error {
 	e := audit.Event{Kind: audit.LoginFailed, RequestID: r.RequestID, Tool: r.Tool, Result: "refused", ErrorCode: r.Code}
-	tenant := authn.SystemTenant
-	if r.Principal != nil {
-		e.Kind, e.Actor, tenant = audit.AdmissionRefused, audit.ActorOf(r.Principal), r.Principal.TenantID
-	} else if !r.TokenSent {
+	p := r.Principal
+	switch {
+	case p != nil:
+		e.Kind, e.Actor = audit.AdmissionRefused, audit.ActorOf(p)
+	case r.TokenSent:
+		p = &authn.Principal{TenantID: authn.SystemTenant, Policy: a.Config.Policy}
+	default:
 		return nil // nobody tried anything: clients begin without a token to learn where to get one
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	return a.DB.Record(ctx, tenant, e)
+	err := admission.Refused(ctx, a.DB, a.Tools.Limiter, a.Log.Warn, p, r.RequestID, errs.New(r.Code, errs.Text{}), e)
+	if code := errs.CodeOf(err); code == r.Code || code == errs.RateLimited && r.Principal == nil {
+		return nil
+	}
+	return err
 }
 
 // Handler serves the public address: MCP, its metadata and the health of the process.

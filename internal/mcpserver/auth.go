@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
@@ -40,29 +42,26 @@ func bearerToken(r *http.Request) (token string, sent bool) {
 // authenticate finds out who is calling, or answers the request and gives nil.
 func (e *endpoint) authenticate(w http.ResponseWriter, r *http.Request) *authn.Principal {
 	token, sent := bearerToken(r)
-	refusal := Refusal{
-		RequestID: w.Header().Get(requestIDHeader), Code: errs.Unauthenticated, TokenSent: sent, RemoteAddr: r.RemoteAddr,
-	}
-	if t, ok := e.namedTool(r); ok {
-		refusal.Tool = t.Name
+	refusal := Refusal{RequestID: w.Header().Get(requestIDHeader), Code: errs.Unauthenticated, TokenSent: sent, RemoteAddr: r.RemoteAddr}
+	t, named := e.namedTool(r)
+	if named {
+		refusal.Tool, refusal.Scope = t.Name, t.Scope
 	}
 	if token == "" {
 		e.refuse(w, r, refusal, nil)
 		return nil
 	}
 	p, err := e.opts.Authenticator.Authenticate(r.Context(), token)
+	if err == nil && p == nil {
+		err = errNoPrincipal
+	}
 	if err != nil {
 		refusal.Code = errs.CodeOf(err)
 		e.refuse(w, r, refusal, err)
 		return nil
 	}
-	if p == nil {
-		refusal.Code = errs.Internal
-		e.refuse(w, r, refusal, errNoPrincipal)
-		return nil
-	}
 	// A write tool in read-only mode refuses everybody; a scope would not help.
-	if t, ok := e.namedTool(r); ok && t.Scope != "" && !p.HasScope(t.Scope) && (t.ReadOnly || !e.opts.ReadOnly) {
+	if named && t.Scope != "" && !p.HasScope(t.Scope) && (t.ReadOnly || !e.opts.ReadOnly) {
 		refusal.Code, refusal.Principal = errs.InsufficientScope, p
 		e.refuse(w, r, refusal, nil)
 		return nil
@@ -70,46 +69,53 @@ func (e *endpoint) authenticate(w http.ResponseWriter, r *http.Request) *authn.P
 	return p
 }
 
-// refuse records and answers. What the authenticator said goes to the log only: the answer has words of its own.
+// refuse records and answers a request.
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, refusal Refusal, cause error) {
-	answer := refusalAnswer(refusal.Code, cause)
+	answer := e.refused(r.Context(), refusal, cause)
+	if challenge := e.challenge(refusal, answer.Code); challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	locale := e.opts.Locale
+	if refusal.Principal != nil {
+		locale = refusal.Principal.Locale
+	}
+	writeCatalogued(w, answer, locale)
+}
+
+// refused records a refusal and gives the answer to it. The record stands before the answer is sent, also when the caller
+// hangs up now. What the authenticator said goes to the log only: the answer has words of its own.
+func (s *Server) refused(ctx context.Context, refusal Refusal, cause error) *errs.Error {
+	answer, level := refusalAnswer(refusal, cause), slog.LevelInfo
+	switch {
+	case answer.Code != errs.Unauthenticated && answer.Code != errs.InsufficientScope:
+		level = slog.LevelError
+	case s.opts.AuditRefusal != nil:
+		err := s.opts.AuditRefusal(context.WithoutCancel(ctx), refusal)
+		switch errs.CodeOf(err) {
+		case "":
+		case errs.RateLimited:
+			answer = errs.From(err)
+		default:
+			answer, level, cause = refusalAnswer(Refusal{Code: errs.Unavailable}, nil), slog.LevelError, err
+		}
+	}
 	attrs := []slog.Attr{
 		slog.String("request_id", refusal.RequestID), slog.String("code", string(answer.Code)), slog.Bool("token_sent", refusal.TokenSent),
 		slog.String("tool", refusal.Tool), slog.String("remote_addr", refusal.RemoteAddr),
 	}
-	level := slog.LevelInfo
-	if answer.Code != errs.Unauthenticated && answer.Code != errs.InsufficientScope {
-		level = slog.LevelError
+	if cause != nil {
 		attrs = append(attrs, slog.Any("error", cause))
-	} else if e.opts.AuditRefusal != nil {
-		// The record stands before the answer is sent, also when the caller hangs up now.
-		if err := e.opts.AuditRefusal(context.WithoutCancel(r.Context()), refusal); err != nil {
-			level = slog.LevelError
-			attrs = append(attrs, slog.Any("error", err))
-			answer = refusalAnswer(errs.Unavailable, nil)
-		}
 	}
-	e.opts.Log.LogAttrs(r.Context(), level, "request refused", attrs...)
-
-	if challenge := e.challenge(r, refusal, answer.Code); challenge != "" {
-		w.Header().Set("WWW-Authenticate", challenge)
-	}
-	if answer.Code == errs.InsufficientScope {
-		if t, ok := e.namedTool(r); ok {
-			answer = answer.With(errs.Details{RequiredScope: t.Scope})
-		}
-		writeCatalogued(w, answer, refusal.Principal.Locale)
-		return
-	}
-	writeCatalogued(w, answer, e.opts.Locale)
+	s.opts.Log.LogAttrs(ctx, level, "request refused", attrs...)
+	return answer
 }
 
-func refusalAnswer(code errs.Code, cause error) *errs.Error {
-	switch code {
+func refusalAnswer(refusal Refusal, cause error) *errs.Error {
+	switch refusal.Code {
 	case errs.Unauthenticated:
-		return errs.New(code, errs.T("アクセストークンがないか、無効です。", "The access token is missing or not valid."))
+		return errs.New(errs.Unauthenticated, errs.T("アクセストークンがないか、無効です。", "The access token is missing or not valid."))
 	case errs.InsufficientScope:
-		return errs.New(code, errs.T("このトークンにはこのツールを使う権限がありません。", "This token may not use this tool."))
+		return errs.From(admission.MissingScope(refusal.Scope))
 	case errs.Unavailable:
 		wait := retryUnavailable
 		if cause != nil {
@@ -117,7 +123,7 @@ func refusalAnswer(code errs.Code, cause error) *errs.Error {
 				wait = d
 			}
 		}
-		return errs.New(code, errs.T("いま認証を確認できません。何も実行していません。", "The token cannot be checked at the moment. Nothing was executed.")).After(wait)
+		return errs.New(errs.Unavailable, errs.T("いま認証を確認できません。何も実行していません。", "The token cannot be checked at the moment. Nothing was executed.")).After(wait)
 	default:
 		return errs.From(errInternal)
 	}
@@ -125,12 +131,8 @@ func refusalAnswer(code errs.Code, cause error) *errs.Error {
 
 // challenge is the WWW-Authenticate header of a 401 or 403 (RFC 6750, RFC 9728), "" for other codes. A request without
 // a token gets no error code, as RFC 6750 section 3.1 asks.
-func (e *endpoint) challenge(r *http.Request, refusal Refusal, code errs.Code) string {
+func (e *endpoint) challenge(refusal Refusal, code errs.Code) string {
 	parts := []string{`resource_metadata="` + e.public.metadata(e.path) + `"`}
-	scope := strings.Join(e.tools.startScopes, " ")
-	if t, ok := e.namedTool(r); ok && t.Scope != "" {
-		scope = t.Scope
-	}
 	switch {
 	case code == errs.InsufficientScope:
 		parts = append(parts, `error="insufficient_scope"`)
@@ -139,7 +141,7 @@ func (e *endpoint) challenge(r *http.Request, refusal Refusal, code errs.Code) s
 	case refusal.TokenSent:
 		parts = append(parts, `error="invalid_token"`)
 	}
-	if scope != "" {
+	if scope := cmp.Or(refusal.Scope, strings.Join(e.tools.startScopes, " ")); scope != "" {
 		parts = append(parts, `scope="`+scope+`"`)
 	}
 	return "Bearer " + strings.Join(parts, ", ")

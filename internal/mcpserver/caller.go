@@ -12,8 +12,10 @@ import (
 
 // caller is who sent one request and how it is traced.
 type caller struct {
-	principal   *authn.Principal
-	requestID   string
+	principal *authn.Principal
+	requestID string
+	// traceParent is the W3C traceparent that came with the request, in params._meta or else in the HTTP header; "" when
+	// there is none or it is malformed.
 	traceParent string
 	// refused is set on stdio, where a token can die in the middle of the connection.
 	refused error
@@ -34,31 +36,7 @@ var (
 	errNoCaller    = errors.New("a request reached a handler without its caller")
 )
 
-// Principal is who made the call in progress; nil outside of one.
-func Principal(ctx context.Context) *authn.Principal {
-	if c := callerOf(ctx); c != nil {
-		return c.principal
-	}
-	return nil
-}
-
-// RequestID is the id of the call in progress, the same that the client finds in X-Request-Id; "" outside of one.
-func RequestID(ctx context.Context) string {
-	if c := callerOf(ctx); c != nil {
-		return c.requestID
-	}
-	return ""
-}
-
-// TraceParent is the W3C traceparent that the client sent with the call in progress, in params._meta or else in the
-// HTTP header; "" when there is none or it is malformed.
-func TraceParent(ctx context.Context) string {
-	if c := callerOf(ctx); c != nil {
-		return c.traceParent
-	}
-	return ""
-}
-
+// callerOf is who made the call in progress; nil outside of one.
 func callerOf(ctx context.Context) *caller {
 	c, _ := ctx.Value(callKey{}).(*caller)
 	return c

@@ -143,8 +143,8 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, p *authn.Princip
 
 // initialize opens a session if the caller may have one more.
 func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, p *authn.Principal, id []byte) {
-	a, opened := e.sessions.open(sessionOwner(p))
-	switch a {
+	v, opened := e.sessions.open(sessionOwner(p))
+	switch v {
 	case ownerFull:
 		w.Header().Set("Retry-After", "60")
 		writeRPCError(w, http.StatusTooManyRequests, id, codeRefused,
@@ -224,7 +224,7 @@ func (e *endpoint) contain(w http.ResponseWriter, r *http.Request) {
 	writeCatalogued(w, errs.From(errInternal), e.opts.Locale)
 }
 
-// commonHeaders go on every answer. The request id is made here and nowhere else.
+// commonHeaders go on every answer over HTTP. A request there gets its id here; one on stdio gets it from identify.
 func (s *Server) commonHeaders(h http.Header) {
 	h.Set(requestIDHeader, s.opts.RequestID())
 	h.Set("X-Accel-Buffering", "no") // or a proxy holds progress back

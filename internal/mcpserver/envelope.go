@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
 // envelope is what the front needs to know of a JSON-RPC message before the protocol library decodes it.
@@ -45,20 +49,22 @@ func readEnvelope(body []byte) (envelope, error) {
 		return envelope{}, &envelopeError{code: codeInvalid, message: "The body is not a JSON-RPC message."}
 	}
 	var e envelope
-	var params []byte
-	name, twice := eachMember(body, func(name string, value []byte) {
+	var params gjson.Result
+	name, twice := eachMember(gjson.ParseBytes(body), func(name string, value gjson.Result) {
 		switch name {
 		case "id":
-			e.id = echoableID(value)
-			e.call = string(value) != "null"
+			e.id = echoableID(value.Raw)
+			e.call = value.Type != gjson.Null
 		case "method":
-			_ = json.Unmarshal(value, &e.method)
+			if value.Type == gjson.String {
+				e.method = unquote(value.Raw)
+			}
 		case "params":
 			params = value
 		}
 	})
-	if !twice && len(params) > 0 && params[0] == '{' {
-		name, twice = eachMember(params, func(string, []byte) {})
+	if !twice && params.IsObject() {
+		name, twice = eachMember(params, func(string, gjson.Result) {})
 	}
 	if twice {
 		return envelope{}, &envelopeError{id: e.id, code: codeInvalid, message: fmt.Sprintf("The member %q appears more than once; send it once.", clip(name))}
@@ -68,7 +74,7 @@ func readEnvelope(body []byte) (envelope, error) {
 }
 
 // echoableID is the id as it may stand in an answer.
-func echoableID(v []byte) json.RawMessage {
+func echoableID(v string) json.RawMessage {
 	const longest = 256
 	if len(v) > longest || (v[0] != '"' && v[0] != '-' && (v[0] < '0' || v[0] > '9')) {
 		return nil
@@ -76,84 +82,28 @@ func echoableID(v []byte) json.RawMessage {
 	return json.RawMessage(v)
 }
 
-// eachMember visits the members of the object at the beginning of data, which must be valid JSON. It stops at the first
-// member that appears twice, comparing names after their escapes are resolved, and gives its name.
-func eachMember(data []byte, visit func(name string, value []byte)) (name string, twice bool) {
-	seen := map[string]struct{}{}
-	i := skipSpace(data, 1)
-	for data[i] != '}' {
-		end := skipValue(data, i)
-		name = unquote(data[i:end])
-		if _, ok := seen[name]; ok {
-			return name, true
+// eachMember visits the members of an object, which must be valid JSON. It stops at the first member that appears twice, and
+// gives its name. (A json.Decoder would copy the whole message several times.)
+func eachMember(object gjson.Result, visit func(name string, value gjson.Result)) (name string, twice bool) {
+	seen := map[string]bool{}
+	object.ForEach(func(key, value gjson.Result) bool {
+		name = unquote(key.Raw)
+		twice = seen[name]
+		seen[name] = true
+		if !twice {
+			visit(name, value)
 		}
-		seen[name] = struct{}{}
-		i = skipSpace(data, end)
-		i = skipSpace(data, i+1) // the colon
-		end = skipValue(data, i)
-		visit(name, data[i:end])
-		i = skipSpace(data, end)
-		if data[i] == ',' {
-			i = skipSpace(data, i+1)
-		}
-	}
-	return "", false
+		return !twice
+	})
+	return name, twice
 }
 
-func unquote(s []byte) string {
-	if bytes.IndexByte(s, '\\') < 0 {
-		return string(s[1 : len(s)-1])
+// unquote reads a string as encoding/json does, so that names which are one name to a later reader are one here.
+func unquote(raw string) string {
+	if !strings.Contains(raw, `\`) && utf8.ValidString(raw) {
+		return raw[1 : len(raw)-1]
 	}
-	var name string
-	_ = json.Unmarshal(s, &name)
-	return name
-}
-
-func skipSpace(data []byte, i int) int {
-	for data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n' {
-		i++
-	}
-	return i
-}
-
-// skipValue gives the index after the value that begins at i.
-func skipValue(data []byte, i int) int {
-	depth := 0
-	for ; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			for i++; data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			depth--
-		default:
-			if end := skipScalar(data, i); end > i {
-				i = end - 1
-			} else {
-				continue // space, comma or colon inside
-			}
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-	return i
-}
-
-// skipScalar passes a number, true, false or null.
-func skipScalar(data []byte, i int) int {
-	for i < len(data) {
-		switch data[i] {
-		case ' ', '\t', '\r', '\n', ',', ':', '}', ']':
-			return i
-		}
-		i++
-	}
-	return i
+	var s string
+	_ = json.Unmarshal([]byte(raw), &s)
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -35,7 +36,7 @@ func TestReadEnvelope(t *testing.T) {
 		"": codeParse, "  ": codeParse, "{": codeParse, "{}{}": codeParse, "nope": codeParse,
 		"[]": codeInvalid, "1": codeInvalid, `"x"`: codeInvalid, "null": codeInvalid,
 		`{"a":1,"a":1}`: codeInvalid, `{"params":{"x":1,"y":2,"x":3}}`: codeInvalid, `{"p\u0061rams":1,"params":2}`: codeInvalid,
-		`{"":"","":{}}`: codeInvalid,
+		`{"":"","":{}}`: codeInvalid, "{\"a\xff\":1,\"a\xfe\":2}": codeInvalid, `{"\udc00\ud800":1,"\ufffd\ufffd":2}`: codeInvalid,
 	} {
 		_, err := readEnvelope([]byte(body))
 		if bad, ok := errors.AsType[*envelopeError](err); !ok || bad.code != code {
@@ -44,7 +45,7 @@ func TestReadEnvelope(t *testing.T) {
 	}
 }
 
-// FuzzReadEnvelope compares the scanner with the standard decoder's view of the same bytes.
+// FuzzReadEnvelope compares what the front sees with the standard decoder's view of the same bytes.
 func FuzzReadEnvelope(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"\\\"}"},"arguments":1}}`,
@@ -109,4 +110,19 @@ func repeats(t *testing.T, object []byte) bool {
 		}
 	}
 	return false
+}
+
+func BenchmarkReadEnvelope(b *testing.B) {
+	for name, size := range map[string]int{"small": 0, "4 KiB": 4 << 10, "1 MiB": 1 << 20} {
+		body := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"post.create","arguments":{"post":{"summary":"` + strings.Repeat("あ\\n", size/5) + `"},"location_ids":[1,2,3]},"_meta":{"progressToken":"x"}}}`)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := readEnvelope(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

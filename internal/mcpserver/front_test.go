@@ -42,12 +42,11 @@ type fakeTools struct {
 	release chan struct{}                  // lets wait.long go on
 	ended   chan error                     // why wait.long ended
 	result  func(*tools.Call) tools.Result // what result.any answers
-	traces  chan string                    // the traceparent of each call of trace.read
 }
 
 func newFakeTools() *fakeTools {
 	return &fakeTools{
-		started: make(chan string, 16), release: make(chan struct{}), ended: make(chan error, 16), traces: make(chan string, 16),
+		started: make(chan string, 16), release: make(chan struct{}), ended: make(chan error, 16),
 	}
 }
 
@@ -73,8 +72,6 @@ func (f *fakeTools) Call(ctx context.Context, name string, call *tools.Call) too
 	switch name {
 	case "panic.read", "panic.write":
 		panic("secret in the panic")
-	case "trace.read":
-		f.traces <- mcpserver.TraceParent(ctx) + " " + mcpserver.RequestID(ctx)
 	case "progress.read":
 		for _, done := range []int{0, 1, 1, 3, 2, 3, 4} {
 			call.Progress(done, 4, fmt.Sprintf("step %d", done))

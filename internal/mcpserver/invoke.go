@@ -36,7 +36,7 @@ func (s *Server) toolHandler(t *tools.Tool) mcp.ToolHandler {
 
 func (s *Server) call(ctx context.Context, t *tools.Tool, c *caller, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	if c.refused != nil {
-		return wireResult(errorResult(s.refusedAnswer(ctx, c, t.Name), s.opts.Locale, c.requestID))
+		return wireResult(tools.ErrorResult(s.refusedCaller(ctx, c, t.Name).Public(s.opts.Locale, c.requestID)))
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	defer cancel()
@@ -75,21 +75,10 @@ func faultResult(t *tools.Tool, locale errs.Locale, requestID string) tools.Resu
 	if !t.ReadOnly {
 		e.Executed = errs.ExecutedUnknown
 	}
-	return errorResult(e, locale, requestID)
+	return tools.ErrorResult(e.Public(locale, requestID))
 }
 
-// refusedAnswer records and words the refusal of a call whose caller is not known, on stdio, where no HTTP status can
-// say that the token died.
-func (s *Server) refusedAnswer(ctx context.Context, c *caller, tool string) *errs.Error {
-	answer := refusalAnswer(errs.CodeOf(c.refused), c.refused)
-	s.opts.Log.WarnContext(ctx, "call refused", slog.String("request_id", c.requestID), slog.String("tool", tool),
-		slog.String("code", string(answer.Code)), slog.Any("error", c.refused))
-	if answer.Code == errs.Unauthenticated && s.opts.AuditRefusal != nil {
-		err := s.opts.AuditRefusal(context.WithoutCancel(ctx), Refusal{RequestID: c.requestID, Code: answer.Code, TokenSent: true, Tool: tool})
-		if err != nil {
-			s.opts.Log.ErrorContext(ctx, "refusal not recorded", slog.String("request_id", c.requestID), slog.Any("error", err))
-			return refusalAnswer(errs.Unavailable, nil)
-		}
-	}
-	return answer
+// refusedCaller is the answer to a call whose caller is not known, on stdio, where no HTTP status can say that the token died.
+func (s *Server) refusedCaller(ctx context.Context, c *caller, tool string) *errs.Error {
+	return s.refused(ctx, Refusal{RequestID: c.requestID, Code: errs.CodeOf(c.refused), TokenSent: true, Tool: tool}, c.refused)
 }

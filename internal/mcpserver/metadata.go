@@ -10,15 +10,14 @@ import (
 // wellKnown is where RFC 9728 puts a resource's metadata.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// metadata is the RFC 9728 document of one endpoint. Any origin may read it: it says what is public anyway.
+// metadata is the RFC 9728 document of one endpoint. Any origin may read it: it says what is public anyway. It names no
+// authorization server, because the tokens are Mappy's own.
 func (s *Server) metadata(e *endpoint) http.Handler {
 	return auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource:               s.public.resource(e.path),
-		AuthorizationServers:   s.opts.AuthorizationServers,
 		ScopesSupported:        s.toolset.scopes,
 		BearerMethodsSupported: []string{"header"},
 		ResourceName:           serverTitle,
-		ResourceDocumentation:  s.opts.Documentation,
 	})
 }
 

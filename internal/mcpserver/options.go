@@ -36,19 +36,16 @@ const (
 type Options struct {
 	Tools         Tools
 	Authenticator authn.Authenticator
-	// AuditRefusal records a call that was refused before a tool saw it, and runs before the answer is sent. When it
-	// fails the caller gets UNAVAILABLE instead of the refusal. Strangers can make it run as often as they like, with a
-	// made-up token or with none ([Refusal.TokenSent]); bound what it costs. Nil: refusals are only logged.
+	// AuditRefusal records a call that was refused before a tool saw it, and runs before the answer is sent. When it gives
+	// RATE_LIMITED, of a caller that only collects refusals, that is the answer instead of the refusal; any other error makes
+	// it UNAVAILABLE. Strangers can make it run as often as they like, with a made-up token or with none
+	// ([Refusal.TokenSent]); it bounds what that costs. Nil: refusals are only logged.
 	AuditRefusal func(ctx context.Context, r Refusal) error
 
 	// PublicURL is where clients reach the server, such as "https://mappy.example": absolute, without /mcp and without a
 	// trailing slash (both are removed when present). A path is kept: behind a proxy that strips "/gbp" it is
 	// "https://example.com/gbp". It is the base of the RFC 9728 resource identifiers.
 	PublicURL string
-	// AuthorizationServers are the issuers named in the metadata; none when only Mappy tokens are used.
-	AuthorizationServers []string
-	// Documentation is a page for people, named in the metadata.
-	Documentation string
 	// AllowedHosts are further values of the Host header, "gbp.example.com" (any port) or "gbp.example.com:8443". The
 	// host of PublicURL, and loopback names on connections that arrive on loopback, are always allowed.
 	AllowedHosts []string
@@ -97,8 +94,8 @@ type Refusal struct {
 	TokenSent bool
 	// Principal is nil unless the token was good and only lacked a scope.
 	Principal *authn.Principal
-	// Tool is the dotted name of the tool where the request names one that exists.
-	Tool string
+	// Tool is the dotted name of the tool where the request names one that exists, Scope what that tool needs.
+	Tool, Scope string
 	// RemoteAddr is the peer of the connection, which may be a proxy; empty on stdio.
 	RemoteAddr string
 }

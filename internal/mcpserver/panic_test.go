@@ -49,8 +49,9 @@ func TestF116PanicIsContained(t *testing.T) {
 			t.Errorf("no stack in the log for %s", p.RequestID)
 		}
 	}
-	if p := f.legacy(t, tokenAll, call("panic.write")).rpc(t).public(t); p.Executed != errs.ExecutedUnknown {
-		t.Errorf("a write that broke half way: executed %q", p.Executed)
+	broke := f.legacy(t, tokenAll, call("panic.write")).rpc(t)
+	if p := broke.public(t); p.Executed != errs.ExecutedUnknown || !strings.Contains(broke.Result.Content[0].Text, "(executed: unknown)") {
+		t.Errorf("a write that broke half way: executed %q, %+v", p.Executed, broke.Result.Content)
 	}
 	if p := f.legacy(t, tokenAll, call("panic.read")).rpc(t).public(t); p.Executed != errs.ExecutedNo {
 		t.Errorf("a read: executed %q", p.Executed)

@@ -34,8 +34,8 @@ func (s *Server) addPrompts(srv *mcp.Server) {
 			Arguments: []*mcp.PromptArgument{{Name: "language", Description: `"ja" or "en"; the tenant's language when left out`}},
 		}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			locale := s.opts.Locale
-			if p := Principal(ctx); p != nil {
-				locale = p.Locale
+			if c := callerOf(ctx); c != nil && c.principal != nil {
+				locale = c.principal.Locale
 			}
 			if l := errs.Locale(req.Params.Arguments["language"]); l == errs.Japanese || l == errs.English {
 				locale = l

@@ -67,7 +67,7 @@ func (s *Server) resourceHandler(r Resource) mcp.ResourceHandler {
 			c = &caller{refused: errNoCaller}
 		}
 		if c.refused != nil {
-			return nil, s.resourceError(ctx, c, uri, s.refusedAnswer(ctx, c, ""), c.refused)
+			return nil, s.resourceError(ctx, c, uri, s.refusedCaller(ctx, c, ""), c.refused)
 		}
 		ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 		defer cancel()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
@@ -35,15 +34,4 @@ func wireResult(r tools.Result) *mcp.CallToolResult {
 		content = append(content, &mcp.ResourceLink{URI: l.URI, Name: l.Name, Description: l.Description, MIMEType: cmp.Or(l.MIMEType, "application/json")})
 	}
 	return &mcp.CallToolResult{Content: content, StructuredContent: r.Structured, IsError: r.IsError}
-}
-
-// errorResult is a catalogued error as a tool's answer.
-func errorResult(e *errs.Error, locale errs.Locale, requestID string) tools.Result {
-	public := e.Public(locale, requestID)
-	structured, err := json.Marshal(public)
-	if err != nil { // strings and numbers only
-		structured = []byte(`{"error_code":"INTERNAL"}`)
-	}
-	text := string(public.ErrorCode) + ": " + public.Message + " " + public.Retry.How + "\n" + string(structured)
-	return tools.Result{Structured: structured, Text: text, IsError: true}
 }

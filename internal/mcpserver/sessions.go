@@ -37,18 +37,18 @@ func newSessions(perOwner, total int, live func() iter.Seq[string], end func(id 
 	return &sessions{perOwner: perOwner, total: total, live: live, end: end, now: now, known: map[string]*session{}, opening: map[string]int{}}
 }
 
-// admission says whether one more session may open.
-type admission int
+// verdict says whether one more session may open.
+type verdict int
 
 const (
-	admitted admission = iota
+	admitted verdict = iota
 	ownerFull
 	serverFull
 )
 
 // open reserves a session for owner. When it is admitted, opened must be called with its id once that is known, or
 // with "" when none was opened.
-func (s *sessions) open(owner string) (a admission, opened func(id string)) {
+func (s *sessions) open(owner string) (v verdict, opened func(id string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgetClosed()

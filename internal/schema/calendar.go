@@ -1,27 +1,11 @@
 package schema
 
+import "time"
+
 // isDate accepts days of the Gregorian calendar written YYYY-MM-DD, from year 1.
 func isDate(s []byte) bool {
-	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
-		return false
-	}
-	year, ok1 := digits(s[:4])
-	month, ok2 := digits(s[5:7])
-	day, ok3 := digits(s[8:])
-	return ok1 && ok2 && ok3 && year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
-}
-
-func daysIn(year, month int) int {
-	switch month {
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
+	day, err := time.Parse(time.DateOnly, string(s))
+	return err == nil && day.Year() >= 1
 }
 
 // isTimeOfDay accepts HH:MM from 00:00 to 23:59.

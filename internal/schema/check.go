@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 
@@ -92,85 +91,4 @@ func (f *Field) try(what string, raw json.RawMessage) []error {
 		faults = append(faults, fmt.Errorf("%s: %s: %s", what, v.Path, v.Message))
 	}
 	return faults
-}
-
-// CheckInto reports every declared field that none of the targets takes, every field of a target that is not declared,
-// and every pair whose types do not fit. Targets are structs or pointers to structs; several share the root's fields. A
-// type that unmarshals itself is trusted. Without this check a mistyped json tag would drop an argument silently.
-func (o Object) CheckInto(targets ...any) error {
-	types := make([]reflect.Type, len(targets))
-	for i, t := range targets {
-		types[i] = reflect.TypeOf(t)
-	}
-	return errors.Join(o.checkInto("", types)...)
-}
-
-func (o Object) checkInto(prefix string, types []reflect.Type) []error {
-	var faults []error
-	taken := map[string][]reflect.Type{}
-	for _, t := range types {
-		t = pointee(t)
-		if t == nil || t.Kind() != reflect.Struct {
-			return []error{fmt.Errorf("%s%v is not a struct", prefix, t)}
-		}
-		for _, sf := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-			if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
-				continue
-			}
-			if name == "" {
-				name = sf.Name
-			}
-			if o.find([]byte(name)) < 0 {
-				faults = append(faults, fmt.Errorf("%s%s: %v.%s takes an argument that is not declared", prefix, name, t, sf.Name))
-			}
-			taken[name] = append(taken[name], sf.Type)
-		}
-	}
-	for i := range o.Fields {
-		f := &o.Fields[i]
-		if len(taken[f.Name]) == 0 {
-			faults = append(faults, fmt.Errorf("%s%s: declared, but no target takes it", prefix, f.Name))
-		}
-		for _, t := range taken[f.Name] {
-			faults = append(faults, f.fits(prefix+f.Name, t)...)
-		}
-	}
-	return faults
-}
-
-func (f *Field) fits(path string, t reflect.Type) []error {
-	if t.Implements(reflect.TypeFor[json.Unmarshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil
-	}
-	t = pointee(t)
-	kind := t.Kind()
-	var ok bool
-	switch f.Type {
-	case TypeObject:
-		if ok = kind == reflect.Struct && f.Object != nil; ok {
-			return f.Object.checkInto(path+".", []reflect.Type{t})
-		}
-	case TypeList:
-		if ok = kind == reflect.Slice && f.Items != nil; ok {
-			return f.Items.fits(path+"[]", t.Elem())
-		}
-	case TypeBoolean:
-		ok = kind == reflect.Bool
-	case TypeInteger, TypeLocationID:
-		ok = kind == reflect.Int64 || kind == reflect.Int
-	default:
-		ok = kind == reflect.String
-	}
-	if !ok {
-		return []error{fmt.Errorf("%s: a %v cannot take it", path, t)}
-	}
-	return nil
-}
-
-func pointee(t reflect.Type) reflect.Type {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
 }

@@ -64,8 +64,6 @@ type Field struct {
 	Enum []string
 	// MinLength and MaxLength count characters (code points) after normalisation; 0 is no bound.
 	MinLength, MaxLength int
-	// MaxBytes bounds the UTF-8 length after normalisation; 0 is no bound.
-	MaxBytes int
 	// Min and Max bound integers, both inclusive; nil is no bound but ±2^53.
 	Min, Max *int64
 	// MinItems and MaxItems bound lists; 0 is no bound.

@@ -24,9 +24,6 @@ func MinLength(n int) Option { return func(f *Field) { f.MinLength = n } }
 // MaxLength is the greatest number of characters (code points after NFC).
 func MaxLength(n int) Option { return func(f *Field) { f.MaxLength = n } }
 
-// MaxBytes is the greatest length in bytes of UTF-8, beside MaxLength.
-func MaxBytes(n int) Option { return func(f *Field) { f.MaxBytes = n } }
-
 // Items bounds the number of elements of a list, both inclusive.
 func Items(least, most int) Option {
 	return func(f *Field) { f.MinItems, f.MaxItems = least, most }

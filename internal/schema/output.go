@@ -14,29 +14,13 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 )
 
-// OutputOption changes the schema that [OutputFor] makes.
-type OutputOption struct {
-	path  string
-	apply func(*jsonschema.Schema)
-}
-
-// Describe sets the description of the property at a path such as "failures[].error_code".
-func Describe(path, description string) OutputOption {
-	return Refine(path, func(s *jsonschema.Schema) { s.Description = description })
-}
-
-// Refine changes the schema of the property at a path: an enum, a bound, a format.
-func Refine(path string, change func(*jsonschema.Schema)) OutputOption {
-	return OutputOption{path, change}
-}
-
 // OutputFor makes the schema of a Go struct that a tool answers with. Names and optionality come from json tags
-// (omitempty or omitzero: not required), descriptions from jsonschema tags or [Describe].
+// (omitempty or omitzero: not required), descriptions from jsonschema tags.
 //
 // The result is closed at every depth, but for gbp.View, and has neither type arrays nor combinators, so null is never valid: a slice or
-// pointer that can be nil needs omitempty or omitzero. It is an error when a property has no description, when an option
-// names no property, and when a type has no closed schema: any, maps, json.RawMessage, recursive types.
-func OutputFor[T any](opts ...OutputOption) (*jsonschema.Schema, error) {
+// pointer that can be nil needs omitempty or omitzero. It is an error when a property has no description, and when a
+// type has no closed schema: any, maps, json.RawMessage, recursive types.
+func OutputFor[T any]() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage](): {},
@@ -49,35 +33,10 @@ func OutputFor[T any](opts ...OutputOption) (*jsonschema.Schema, error) {
 	if s.Type != "object" {
 		return nil, fmt.Errorf("output schema of %v: the root is not a struct", reflect.TypeFor[T]())
 	}
-	var faults []error
-	for _, o := range opts {
-		if target := descend(s, o.path); target != nil {
-			o.apply(target)
-		} else {
-			faults = append(faults, fmt.Errorf("%s: no such property", o.path))
-		}
-	}
-	faults = append(faults, flatten(s, "")...)
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(flatten(s, "")...); err != nil {
 		return nil, fmt.Errorf("output schema of %v: %w", reflect.TypeFor[T](), err)
 	}
 	return s, nil
-}
-
-// descend finds the property at a path.
-func descend(s *jsonschema.Schema, path string) *jsonschema.Schema {
-	for name := range strings.SplitSeq(path, ".") {
-		bare := strings.TrimRight(name, "[]")
-		if s = s.Properties[bare]; s == nil {
-			return nil
-		}
-		for range strings.Count(name, "[]") {
-			if s = s.Items; s == nil {
-				return nil
-			}
-		}
-	}
-	return s
 }
 
 // flatten removes null from types and reports what cannot be closed.

@@ -40,7 +40,7 @@ func sample() schema.Object {
 		schema.List("overrides", "What differs at single stores.", schema.Nested("", "One store.", override), schema.MaxItems(100)),
 		schema.ID("batch_id", "Id of a batch.", schema.Example("01HV0000000000000000000000")),
 		schema.String("query", "Words to look for, in characters.", schema.MaxLength(100)),
-		schema.Text("comment", "Reply, at most 4,096 bytes.", schema.MaxLength(4096), schema.MaxBytes(4096)),
+		schema.Text("comment", "Reply, at most 4,096 characters.", schema.MaxLength(4096)),
 		schema.List("labels", "Labels of stores.", schema.String("", "One label.", schema.MaxLength(50)), schema.MaxItems(10)),
 		schema.Integer("page_size", "Rows on a page.", 1, 200, schema.Default(50)),
 		schema.Integer("offset", "Any whole number.", -1<<53, 1<<53),

@@ -99,9 +99,6 @@ func (d *decoder) length(f *Field, s []byte) bool {
 	case f.MaxLength > 0 && n > f.MaxLength:
 		d.violate(RuleMaxLength, errs.Tf("%[1]s / %[2]s 文字です。長すぎます。", "%[1]s of %[2]s characters: too long.", count(n), count(f.MaxLength)), shown(s))
 		return false
-	case f.MaxBytes > 0 && len(s) > f.MaxBytes:
-		d.violate(RuleMaxBytes, errs.Tf("UTF-8 で %[1]s / %[2]s バイトです。長すぎます。", "%[1]s of %[2]s bytes in UTF-8: too long.", count(len(s)), count(f.MaxBytes)), shown(s))
-		return false
 	case n < f.MinLength:
 		d.violate(RuleMinLength, errs.Tf("%[1]s 文字です。%[2]s 文字以上必要です。", "%[1]s characters; at least %[2]s are needed.", count(n), count(f.MinLength)), shown(s))
 		return false

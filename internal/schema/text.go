@@ -146,16 +146,3 @@ var flawTexts = map[flaw]errs.Text{
 	flawUTF8:      errs.T("UTF-8 として正しくないバイトが含まれています。", "Contains bytes that are not valid UTF-8."),
 	flawSurrogate: errs.T(`サロゲートペアの片方だけが含まれています（\ud800 など）。`, `Contains half a surrogate pair (such as \ud800).`),
 }
-
-// CheckText applies the rules of a multi-line [Text] to text that was put together afterwards, for instance from a
-// template: it gives the normalised text, or says what is forbidden. Its length in characters is utf8.RuneCountInString.
-func CheckText(text string) (normalised string, problem errs.Text, ok bool) {
-	if !utf8.ValidString(text) {
-		return "", flawTexts[flawUTF8], false
-	}
-	out, problem, ok := tidy([]byte(text), true, true)
-	if !ok {
-		return "", problem, false
-	}
-	return string(out), errs.Text{}, true
-}

@@ -45,39 +45,16 @@ func TestValuesInto(t *testing.T) {
 	if err := values(t, `{"query":"x"}`).Into(&none); err == nil {
 		t.Error("a string went into an int")
 	}
+	var mistyped struct {
+		Post struct {
+			Summary string `json:"sumary"`
+		} `json:"post"`
+	}
+	if err := values(t, `{"post":{"summary":"x"}}`).Into(&mistyped); err == nil {
+		t.Error("a text got lost")
+	}
 	if err := (schema.Values{}).Into(&got); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestValuesHas(t *testing.T) {
-	t.Parallel()
-	v := values(t, `{"location_ids":[1,2],"post":{"summary":"a]}\"[{,","event":{"title":"t","start_date":"2026-01-01"},"media":[]},"overrides":[{"location_id":1},{"location_id":2,"summary":"s"}],"dry_run":false,"query":null,"batch_id":""}`)
-	for path, want := range map[string]bool{
-		"location_ids": true, "location_ids[1]": true, "location_ids[2]": false, "post.event.title": true, "post.event.end_time": false,
-		"overrides[1].summary": true, "overrides[0].summary": false, "dry_run": true, "query": false, "batch_id": false, "post.media": true, "post.media[0]": false,
-		"post.summary.x": false, "nope": false, "location_ids[x]": false, "location_ids[": false, "post[0]": false,
-	} {
-		if got := v.Has(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-	if (schema.Values{}).Has("dry_run") {
-		t.Error("the zero value has dry_run")
-	}
-}
-
-func TestValuesWithout(t *testing.T) {
-	t.Parallel()
-	v := values(t, `{"post":{"summary":"a,b"},"dry_run":true,"query":"q","confirm_token":"t"}`)
-	if got, want := string(v.Without("dry_run", "confirm_token", "absent")), `{"post":{"summary":"a,b"},"query":"q"}`; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got := string(v.Without("post", "dry_run", "query", "confirm_token")); got != `{}` {
-		t.Errorf("got %s", got)
-	}
-	if got := string(v.Without()); got != string(v.Canonical()) {
-		t.Errorf("got %s", got)
 	}
 }
 

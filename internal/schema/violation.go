@@ -22,7 +22,6 @@ const (
 	RuleEnum       = "enum"       // not one of the listed words
 	RuleMinLength  = "min_length" // too few characters
 	RuleMaxLength  = "max_length" // too many characters
-	RuleMaxBytes   = "max_bytes"  // too many bytes of UTF-8
 	RuleMinItems   = "min_items"  // too few elements
 	RuleMaxItems   = "max_items"  // too many elements
 	RuleUnique     = "unique"     // the same element twice
@@ -32,7 +31,6 @@ const (
 	RuleFormat     = "format"     // not a date, time, URL or id
 	RuleCharacters = "characters" // forbidden characters
 	RuleMore       = "more"       // not a rule: how many further violations there are
-
 )
 
 // How violations show what was sent.
