@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -40,7 +41,7 @@ func auditSearch(s *Set) (Tool, error) {
 		Input: schema.Object{Fields: append([]schema.Field{
 			schema.DateTime("since", "Only events at or after this time.", schema.Example("2026-11-30T00:00:00+09:00")),
 			schema.DateTime("until", "Only events before this time.", schema.Example("2026-12-01T00:00:00+09:00")),
-			schema.String("event", "Only this kind of event, such as item_failed or admission_refused.", schema.MaxLength(40), schema.Pattern(`^[a-z_]+$`), schema.Example("item_failed")),
+			schema.Enum("event", "Only this kind of event.", audit.Kinds()),
 			schema.String("actor", "Only of this user_id or client_id.", schema.MaxLength(63), schema.Example("hanako")),
 			schema.String("tool", "Only of this tool.", schema.MaxLength(40), schema.Pattern(`^[a-z._]+$`), schema.Example("post.create")),
 			schema.String("result", "Only with this result, such as accepted, refused, succeeded or failed.", schema.MaxLength(40), schema.Pattern(`^[a-z_]+$`), schema.Example("failed")),
@@ -58,6 +59,9 @@ func auditSearch(s *Set) (Tool, error) {
 		f := postgres.AuditFilter{
 			Kind: q.Event, Batch: q.BatchID, Location: int64(q.LocationID), User: q.Actor, Tool: q.Tool, Result: q.Result, Before: before,
 			Reader: call.Principal, Limit: q.Size + 1,
+		}
+		if since, until := sinceOf(q.Since), sinceOf(q.Until); q.Since != "" && q.Until != "" && !since.Before(until) {
+			return Result{}, admission.Invalid([]errs.Violation{{Path: "until", Rule: "before_since", Value: q.Until, Message: errs.T("until は since より後の時刻にしてください。", "until has to be later than since.").In(call.Principal.Locale)}})
 		}
 		for into, s := range map[*time.Time]string{&f.Since: q.Since, &f.Until: q.Until} {
 			if s == "" {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -105,7 +106,7 @@ func batchRetry(s *Set) (Tool, error) {
 	}
 	op := admission.Operation{
 		Name: t.Name, Parse: parseEarlier(input, func(c earlierBatch) admission.Change { return retryChange{c} }),
-		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"as with the original tool"}},
+		Requested: audit.RetryRequested, Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"as with the original tool"}},
 		Ask: func(n int, stores, _ string) errs.Text {
 			return errs.Tf("失敗した %[1]d 件 (%[2]s) を、受付時と同じ内容で再実行します。よろしいですか？", "This will send %[1]d failed item(s) on %[2]s again, as they were accepted. Go ahead?", n, stores)
 		},

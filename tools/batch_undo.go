@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -165,7 +166,7 @@ func batchUndo(s *Set) (Tool, error) {
 	}
 	op := admission.Operation{
 		Name: t.Name, Parse: parseEarlier(input, func(c earlierBatch) admission.Change { return undoChange{c} }),
-		Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"ids and dates of what is made anew", "what people saw meanwhile"}},
+		Requested: audit.UndoRequested, Reversible: admission.Reversible{Possible: true, By: "batch.undo", Loses: []string{"ids and dates of what is made anew", "what people saw meanwhile"}},
 		Ask: func(n int, stores, _ string) errs.Text {
 			return errs.Tf("%[1]d 件の変更 (%[2]s) を元に戻します。よろしいですか？", "This will take back %[1]d change(s) on %[2]s. Go ahead?", n, stores)
 		},

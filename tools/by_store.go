@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
@@ -58,15 +61,45 @@ type storePage[E ofStore] struct {
 	Stores int
 }
 
+// pageTime bounds the readings of one page at Google, one store after the other. What is not read by then is unreadable.
+const pageTime = 25 * time.Second
+
+// known refuses a list's first page that names a store which does not exist or is not the caller's.
+func (s *Set) known(ctx context.Context, p *authn.Principal, ids []gbp.LocationID, pageToken string) error {
+	if len(ids) == 0 || pageToken != "" {
+		return nil
+	}
+	found, err := s.Store.Locations(ctx, p.TenantID, ids)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(l gbp.Location) bool { return l.ID == id && p.Grants.Cover(int64(id), l.Profile.Labels) }) {
+			missing = append(missing, strconv.FormatInt(int64(id), 10))
+		}
+	}
+	if missing != nil {
+		return admission.LocationsNotFound(missing)
+	}
+	return nil
+}
+
 // readStores reads the things of one kind at the caller's stores: at most storesPerPage stores, q.Size entries and room bytes
 // of them a page. entryOf gives the entry of a thing, false for one that a filter leaves out. A store that cannot be read is
-// listed and hides no other; without PostgreSQL it fails with UNAVAILABLE.
+// listed and hides no other; a store that is named and not the caller's is LOCATION_NOT_FOUND; without PostgreSQL it fails with
+// UNAVAILABLE.
 func readStores[E ofStore](ctx context.Context, s *Set, call *Call, q byStoreQuery, kind gbp.Kind, room int, entryOf func(gbp.Resource) (E, bool)) (storePage[E], error) {
 	p := storePage[E]{Entries: []E{}, Unreadable: []StoreNotice{}, AsOf: s.Now()}
 	from, err := readStoreCursor(q.Token, call.Principal.Locale)
 	if err != nil {
 		return p, err
 	}
+	if err := s.known(ctx, call.Principal, q.LocationIDs, q.Token); err != nil {
+		return p, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	defer cancel()
 	stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
 		IDs: q.LocationIDs, Grants: call.Principal.Grants, After: from.after, Limit: storesPerPage + 1,
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/profile"
@@ -105,8 +106,7 @@ func (s *Set) location(ctx context.Context, call *Call, id gbp.LocationID) (gbp.
 		return gbp.Location{}, err
 	}
 	if len(found) == 0 || !call.Principal.Grants.Cover(int64(id), found[0].Profile.Labels) {
-		return gbp.Location{}, errs.New(errs.LocationNotFound, errs.Tf("店舗 %d が見つかりません。", "Location %d not found.", id)).
-			With(errs.Details{NotFound: []string{strconv.FormatInt(int64(id), 10)}})
+		return gbp.Location{}, admission.LocationsNotFound([]string{strconv.FormatInt(int64(id), 10)})
 	}
 	return found[0], nil
 }

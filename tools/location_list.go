@@ -59,6 +59,9 @@ func locationList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
+		if err := s.known(ctx, call.Principal, q.LocationIDs, q.Token); err != nil {
+			return Result{}, err
+		}
 		found, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
 			Query: q.Query, Labels: q.Labels, IDs: q.LocationIDs, Grants: call.Principal.Grants, After: gbp.LocationID(after), Limit: q.Size + 1,
 		})

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 )
 
 // Report is a report's figures by store.
@@ -37,31 +37,40 @@ type StoreReport struct {
 }
 
 // ReadReport gives a report's figures as JSON, or as CSV with one line per store, metric and day. It is a read like any
-// other: scope, limit, and BATCH_NOT_FOUND for what is not the caller's or no report.
-func (s *Set) ReadReport(ctx context.Context, call *Call, id batch.ID, asCSV bool) (string, error) {
-	p := call.Principal
-	if !p.HasScope("batches:read") {
-		return "", admission.MissingScope("batches:read")
-	}
-	if _, err := s.Limiter.Take(ctx, ratelimit.ReadBuckets(p), s.NewID()); err != nil && errs.CodeOf(err) != errs.Unavailable {
-		return "", err
-	}
+// other: scope, limit, record of a refusal, and BATCH_NOT_FOUND for what is not the caller's or no report.
+func (s *Set) ReadReport(ctx context.Context, call *Call, id batch.ID, asCSV bool) (text string, err error) {
+	err = s.recorded(ctx, call, "report.create", func() error {
+		if err := s.mayRead(ctx, call, "batches:read"); err != nil {
+			return err
+		}
+		r, err := s.report(ctx, call.Principal, id)
+		if err != nil {
+			return err
+		}
+		text, err = r.text(asCSV)
+		return err
+	})
+	return text, err
+}
+
+func (s *Set) report(ctx context.Context, p *authn.Principal, id batch.ID) (Report, error) {
 	b, err := s.batch(ctx, p, id)
-	if err != nil {
-		return "", err
-	}
-	items, err := s.Store.Items(ctx, p.TenantID, id, false, -1, b.Counts.Target)
-	if err == nil && (len(items) == 0 || items[0].Kind != gbp.KindReport) { // a retried report is one, too
+	if err == nil && b.Kind != gbp.KindReport {
 		err = admission.BatchNotFound(id)
 	}
 	if err != nil {
-		return "", err
+		return Report{}, err
+	}
+	items, err := s.Store.Items(ctx, p.TenantID, id, false, -1, b.Counts.Target)
+	if err != nil {
+		return Report{}, err
 	}
 	r, err := reportOf(b, items)
-	if err != nil {
-		return "", err
-	}
 	r.AsOf = stamp(s.Now())
+	return r, err
+}
+
+func (r Report) text(asCSV bool) (string, error) {
 	if asCSV {
 		return r.csv()
 	}

@@ -44,8 +44,18 @@ func (c reviewDeleteReplyChange) Plan(t admission.Target, now time.Time, l errs.
 		return *d
 	}
 	p := plannedUnreply(t, old)
-	p.Already = old.Reply == nil && fresh(t, now)
-	return admission.Draft{Items: []admission.Planned{p}}
+	d = &admission.Draft{}
+	switch {
+	case old.Reply != nil:
+	case fresh(t, now):
+		p.Already = true
+	default: // Google is asked before anything is deleted; the person is told what is known
+		why := errs.Tf("最後に読んだとき (%s) には返信がありませんでした。その後に付いた返信があれば削除します。", "There was no reply when the review was last read (%s); one that was written since is deleted.", stamp(t.Resource.SeenAt)).In(l)
+		p.Line = t.Location.Profile.Title + " — " + why
+		d.Warnings = []gbp.Warning{{LocationID: t.Location.ID, Code: "NO_REPLY_SEEN", Message: why}}
+	}
+	d.Items = []admission.Planned{p}
+	return *d
 }
 
 // plannedUnreply deletes the reply of a review as we last read it.

@@ -136,30 +136,50 @@ func (s *Set) failed(ctx context.Context, call *Call, tool, step string, err err
 	s.Log.ErrorContext(ctx, "call failed", "request_id", call.RequestID, "tenant", call.Principal.TenantID, "tool", tool, "step", step, "error", err)
 }
 
-// read runs a read tool: arguments, scope, its limit, then the query. Without Redis reads go on, uncounted. Refusals of
-// reads are recorded like those of writes.
+// read runs a read tool: arguments, scope, its limit, then the query.
 func read[Q any](s *Set, t *Tool, query func(ctx context.Context, call *Call, q Q) (Result, error)) func(context.Context, *Call) (Result, error) {
-	return func(ctx context.Context, call *Call) (Result, error) {
-		r, err := readOnce(ctx, s, t, call, query)
-		if err == nil || errs.CodeOf(err) == errs.Unavailable {
-			return r, err
-		}
-		if ctx.Err() != nil { // the client went away: nobody reads the answer, and nothing was refused
-			return Result{}, errs.Wrap(errs.Unavailable, err, errs.T("呼び出しは中断されました。", "The call was given up."))
-		}
-		e := errs.From(err)
-		ev := audit.Event{
-			Kind: audit.AdmissionRefused, RequestID: call.RequestID, Actor: audit.ActorOf(call.Principal), Tool: t.Name, Operation: t.Name,
-			Result: "refused", ErrorCode: e.Code, Details: &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit},
-		}
-		if e.Code == errs.RateLimited {
-			ev.Kind = audit.RateLimited
-		}
-		if e.Code == errs.Internal {
-			s.failed(ctx, call, t.Name, "read", err)
-		}
-		return Result{}, admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
+	return func(ctx context.Context, call *Call) (r Result, err error) {
+		err = s.recorded(ctx, call, t.Name, func() (err error) {
+			r, err = readOnce(ctx, s, t, call, query)
+			return err
+		})
+		return r, err
 	}
+}
+
+// recorded runs a read and records its refusal like those of writes.
+func (s *Set) recorded(ctx context.Context, call *Call, tool string, run func() error) error {
+	err := run()
+	if err == nil || errs.CodeOf(err) == errs.Unavailable {
+		return err
+	}
+	if ctx.Err() != nil { // the client went away: nobody reads the answer, and nothing was refused
+		return errs.Wrap(errs.Unavailable, err, errs.T("呼び出しは中断されました。", "The call was given up."))
+	}
+	e := errs.From(err)
+	ev := audit.Event{
+		Kind: audit.AdmissionRefused, RequestID: call.RequestID, Actor: audit.ActorOf(call.Principal), Tool: tool, Operation: tool,
+		Result: "refused", ErrorCode: e.Code, Details: &audit.Details{Scope: e.Details.Scope, Limit: e.Details.Limit},
+	}
+	if e.Code == errs.RateLimited {
+		ev.Kind = audit.RateLimited
+	}
+	if e.Code == errs.Internal {
+		s.failed(ctx, call, tool, "read", err)
+	}
+	return admission.Refused(ctx, recorder(s.Store, e.Code), s.Limiter, s.Log.Warn, call.Principal, s.NewID(), e, ev)
+}
+
+// mayRead checks the scope of a read and spends its limit. Without Redis reads go on, uncounted.
+func (s *Set) mayRead(ctx context.Context, call *Call, scope string) error {
+	if !call.Principal.HasScope(scope) {
+		return admission.MissingScope(scope)
+	}
+	_, err := s.Limiter.Take(ctx, ratelimit.ReadBuckets(call.Principal), s.NewID())
+	if errs.CodeOf(err) == errs.Unavailable {
+		return nil
+	}
+	return err
 }
 
 func readOnce[Q any](ctx context.Context, s *Set, t *Tool, call *Call, query func(ctx context.Context, call *Call, q Q) (Result, error)) (Result, error) {
@@ -171,11 +191,7 @@ func readOnce[Q any](ctx context.Context, s *Set, t *Tool, call *Call, query fun
 	if err := values.WithDefaults().Into(&q); err != nil {
 		return Result{}, fmt.Errorf("arguments of %s: %w", t.Name, err)
 	}
-	if !call.Principal.HasScope(t.Scope) {
-		return Result{}, admission.MissingScope(t.Scope)
-	}
-	_, err := s.Limiter.Take(ctx, ratelimit.ReadBuckets(call.Principal), s.NewID())
-	if err != nil && errs.CodeOf(err) != errs.Unavailable {
+	if err := s.mayRead(ctx, call, t.Scope); err != nil {
 		return Result{}, err
 	}
 	return query(ctx, call, q)

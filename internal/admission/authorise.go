@@ -35,7 +35,7 @@ func (a *Admission) authorise(ctx context.Context, c *Call) error {
 		c.target(Target{Location: l})
 	}
 	if missing != nil {
-		return locationsNotFound(missing)
+		return LocationsNotFound(missing)
 	}
 	return nil
 }
@@ -132,7 +132,9 @@ func (a *Admission) authoriseBatch(ctx context.Context, c *Call, refs References
 		}
 	}
 	if missing != nil {
-		return locationsNotFound(missing)
+		e := errs.New(errs.LocationNotFound, errs.Tf("店舗 %v はこのバッチの対象ではありません。何も実行されていません。", "Location(s) %v are not among the targets of this batch; nothing was executed.", missing)).With(errs.Details{NotFound: missing})
+		e.How = errs.T("batch.status を items: all で呼び、このバッチの店舗を確認してください。", "See the stores of this batch with batch.status and items all.")
+		return e
 	}
 	byID, stores, err := a.resources(ctx, c, ids, locations)
 	if err != nil {
@@ -187,7 +189,8 @@ func (p Prior) Thing() string {
 	return p.TargetID
 }
 
-func locationsNotFound(missing []string) error {
+// LocationsNotFound is the answer for absent stores and for those that are not the caller's.
+func LocationsNotFound(missing []string) error {
 	return errs.New(errs.LocationNotFound, errs.Tf("店舗 %v が見つかりません。何も実行されていません。", "Location(s) %v not found; nothing was executed.", missing)).
 		With(errs.Details{NotFound: missing})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
@@ -17,6 +18,8 @@ type Operation struct {
 	Scope string
 	// Parse reads the arguments into a typed change and the safety arguments. All violations are reported together.
 	Parse func(arguments json.RawMessage, l errs.Locale) (Change, Safety, []errs.Violation)
+	// Requested is the event that says that an earlier batch, its resource, is to be undone or retried; "" for other writes.
+	Requested audit.Kind
 	// Reversible says what an undo can bring back.
 	Reversible Reversible
 	// Reads is true for what has no effect on a profile.
@@ -64,6 +67,21 @@ type References struct {
 	Continues bool
 	// Undoes is true for undo, which has a window.
 	Undoes bool
+}
+
+// path is the argument that names the targets.
+func (r References) path() string {
+	switch {
+	case r.Batch != "":
+		return "batch_id"
+	case r.Kind == gbp.KindPost:
+		return "post_ids"
+	case r.Kind == gbp.KindMedia:
+		return "media_ids"
+	case r.Kind == gbp.KindReview:
+		return "review_id"
+	}
+	return "location_ids"
 }
 
 // size is how many targets are named; an earlier batch is no larger than any other.

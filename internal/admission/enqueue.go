@@ -109,6 +109,11 @@ func (a *Admission) accepted(c *Call, id batch.ID) []audit.Event {
 		e.BatchID, e.Result = string(id), "accepted"
 		out = append(out, e)
 	}
+	if kind := c.Operation.Requested; kind != "" {
+		e := a.event(c, kind)
+		e.BatchID, e.Resource, e.Result = string(id), string(c.origin.ID), "accepted"
+		out = append(out, e)
+	}
 	e := a.event(c, audit.BatchDispatched)
 	e.BatchID, e.Result = string(id), "accepted"
 	return append(out, e)

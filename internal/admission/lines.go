@@ -8,6 +8,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
+	"github.com/mappy-dev/mappy-mcp/internal/redact"
 )
 
 // lineMost is how much of a text stands in a line about one target, in characters; the preview has the whole.
@@ -44,7 +45,7 @@ func planLines(c *Call) string {
 	}
 	var b strings.Builder
 	for _, line := range append(foreignLines(c), lines...) {
-		b.WriteString("- " + gbp.Visible(line) + "\n")
+		b.WriteString("- " + redact.Text(gbp.Visible(line)) + "\n")
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -91,18 +92,46 @@ func (a *Admission) offerToken(ctx context.Context, c *Call, out *Confirmation) 
 	out.ConfirmToken, out.ExpiresIn = token, c.Principal.Policy.ConfirmTokenSeconds
 }
 
-// foresee says whether the limits would let the real call through, spending none.
+// foresee says what would refuse the real call: its key, its token, the limits. It spends nothing.
 func (a *Admission) foresee(ctx context.Context, c *Call) *WouldRefuse {
 	e := c.refusal
-	if e == nil {
-		_, err := a.Limiter.Peek(ctx, ratelimit.WriteBuckets(c.Principal, c.now))
-		e = errs.From(err)
+	for _, step := range []func(context.Context, *Call) error{
+		a.foreseeKey, a.foreseeToken,
+		func(ctx context.Context, c *Call) error {
+			_, err := a.Limiter.Peek(ctx, ratelimit.WriteBuckets(c.Principal, c.now))
+			return err
+		},
+	} {
+		if e == nil {
+			e = errs.From(step(ctx, c))
+		}
 	}
 	if e == nil {
 		return nil
 	}
 	p := e.Public(c.Principal.Locale, "")
 	return &WouldRefuse{ErrorCode: p.ErrorCode, Message: p.Message, How: p.Retry.How, AfterSeconds: p.Retry.AfterSeconds, Changed: e.Details.Changed}
+}
+
+// foreseeKey tells of a key that has its answer already: for other content it would refuse, for this one only repeat it.
+func (a *Admission) foreseeKey(ctx context.Context, c *Call) error {
+	found, err := a.Store.FindAnswer(ctx, c.key)
+	switch {
+	case err != nil || found == nil:
+		return err
+	case !bytes.Equal(found.InputHash, c.inputHash):
+		return conflict(c, found)
+	}
+	c.warnings = append(c.warnings, gbp.Warning{Code: "ALREADY_ACCEPTED", Span: string(found.BatchID), Message: errs.Tf("同じ内容はすでに受け付けています (バッチ %s)。送っても新たには実行されません。別の効果にするには新しい idempotency_key を使ってください。",
+		"The same was accepted already (batch %s): sending it would execute nothing new. A new effect needs a new idempotency_key.", found.BatchID).In(c.Principal.Locale)})
+	return nil
+}
+
+func (a *Admission) foreseeToken(ctx context.Context, c *Call) error {
+	if c.safety.ConfirmToken == "" {
+		return nil
+	}
+	return a.checkToken(ctx, c)
 }
 
 func (a *Admission) spendPreview(ctx context.Context, c *Call) error {

@@ -124,8 +124,11 @@ func (a *Admission) event(c *Call, kind audit.Kind) audit.Event {
 
 // count is how many targets the call has, as far as it got.
 func (c *Call) count() int {
-	if len(c.plan) > 0 {
+	switch {
+	case len(c.plan) > 0:
 		return len(c.plan)
+	case len(c.targets) > 0:
+		return len(c.targets)
 	}
 	return c.change.References().size()
 }

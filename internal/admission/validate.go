@@ -66,11 +66,23 @@ func (c *Call) check(stale []errs.ChangedTarget) error {
 	case len(stale) > 0:
 		return staleTargets(stale)
 	case len(c.plan) == 0 && c.Operation.Nothing != nil:
-		return c.Operation.Nothing(c.Principal.Locale)
+		return c.nothing()
 	case len(c.plan) > limit:
 		return tooMany(len(c.plan), limit)
 	}
 	return checkConnections(c)
+}
+
+// nothing is the refusal of a plan that came to no target, with what was said of each.
+func (c *Call) nothing() error {
+	e := c.Operation.Nothing(c.Principal.Locale)
+	d := e.Details
+	for _, w := range c.warnings {
+		if w.Code == LeftAlone && len(d.Violations) < maxViolations {
+			d.Violations = append(d.Violations, errs.Violation{Path: c.change.References().path(), Rule: "left_alone", Message: w.Message, LocationID: int64(w.LocationID)})
+		}
+	}
+	return e.With(d)
 }
 
 func staleTargets(stale []errs.ChangedTarget) error {

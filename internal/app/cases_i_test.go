@@ -555,8 +555,8 @@ func TestF139Conflict(t *testing.T) {
 	if n := d.CreatedTotal(); n != 2 {
 		t.Errorf("%d posts", n)
 	}
-	// A dry run with the key looks at nothing and takes nothing.
-	if p := d.preview(stack.Post(d.IDs(1), "F139 other words").With("idempotency_key", "f139-key-1")); !p.ok {
+	// A dry run with the key says that the real call would be refused, and takes nothing.
+	if p := d.preview(stack.Post(d.IDs(1), "F139 other words").With("idempotency_key", "f139-key-1")); p.ok || p.Preview.WouldRefuse.ErrorCode != errs.IdempotencyConflict {
 		t.Errorf("%+v", p.Preview.WouldRefuse)
 	}
 }

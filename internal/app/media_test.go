@@ -85,7 +85,7 @@ func TestMediaUploadPreviewIsWhatIsSent(t *testing.T) {
 	media = append(media, item(web.Put("/clip.jpg", "image/jpeg", pictures.MP4(1280, 720, 5, 300_000)), "ADDITIONAL"), item(photo(web, "/cover.jpg"), "COVER"))
 	args := upload(d.IDs(3), media...).With("idempotency_key", "media-preview-1")
 	p := d.previewOf("media.upload", args)
-	if !p.WouldExecute || p.TargetCount != 9 || len(p.TargetLocations) != 3 || p.EstimatedGBPAPICalls != 9 || p.Confirmation.Required || !p.Reversible.Possible || !hasWarning(p.ValidationWarnings, "REPLACES_PHOTO") {
+	if !p.WouldExecute || p.TargetCount != 9 || len(p.TargetLocations) != 3 || p.EstimatedGBPAPICalls != 9 || p.Confirmation.Reason != "irreversible" || !p.Reversible.Possible || !hasWarning(p.ValidationWarnings, "REPLACES_PHOTO") {
 		t.Fatalf("%+v", p)
 	}
 	shown := map[string]int{}

@@ -37,6 +37,8 @@ const (
 	BatchFinished        Kind = "batch_finished"
 	RateLimited          Kind = "rate_limited"
 	CancelRequested      Kind = "cancel_requested"
+	UndoRequested        Kind = "undo_requested"
+	RetryRequested       Kind = "retry_requested"
 	IdempotentReplay     Kind = "idempotent_replay"
 	KillSwitchChanged    Kind = "kill_switch_changed"
 	TokenCreated         Kind = "token_created"
@@ -53,6 +55,21 @@ const (
 	LoginFailed          Kind = "login_failed"
 	AuditRead            Kind = "audit_read"
 )
+
+// Kinds are the words for all kinds of events.
+func Kinds() []string {
+	all := []Kind{
+		Preview, AdmissionRefused, ConfirmTokenIssued, ConfirmTokenAccepted, ConfirmTokenRefused, BatchDispatched, ItemStarted, ItemSucceeded,
+		ItemFailed, ItemUnknown, ItemResolved, ItemCancelled, PublicationChanged, BatchFinished, RateLimited, CancelRequested,
+		UndoRequested, RetryRequested, IdempotentReplay, KillSwitchChanged, TokenCreated, TokenRevoked, GrantChanged, PolicyChanged,
+		ConnectionAdded, ConnectionRefreshed, ConnectionDead, ConnectionRemoved, KeysRotated, LocationsSynced, ReportBilled, LoginFailed, AuditRead,
+	}
+	out := make([]string, len(all))
+	for i, k := range all {
+		out[i] = string(k)
+	}
+	return out
+}
 
 // Event is one row. Field order is the order of the canonical bytes; add fields at the end only.
 type Event struct {

@@ -44,11 +44,8 @@ type answer struct {
 	body   []byte
 }
 
-// do makes the call. A nil error means a 2xx answer that arrived whole. A 401 to another token than the one that was refused
-// before is final. Where the source has no other one yet, because it has just replaced it, nothing is known of the grant, and
-// the call may be made again once the source may replace it again.
+// do makes the call. A nil error means a 2xx answer that arrived whole.
 func (c *Client) do(ctx context.Context, k call) (answer, *Error) {
-	first := ""
 	for repeated := false; ; repeated = true {
 		token, err := c.tokens.Token(ctx, k.ref.Tenant, k.ref.Connection)
 		if err != nil {
@@ -67,17 +64,9 @@ func (c *Client) do(ctx context.Context, k call) (answer, *Error) {
 		if failed != nil && failed.Class == Dead { // an answer is only when the scope is missing
 			c.tokens.Insufficient(ctx, k.ref.Tenant, k.ref.Connection, token)
 		}
-		switch {
-		case failed == nil || failed.Class != Refused || a.status != http.StatusUnauthorized:
+		if failed == nil || failed.Class != Refused || a.status != http.StatusUnauthorized || repeated {
 			return a, failed
-		case repeated && token != first:
-			return a, failed
-		case repeated:
-			e := k.fail(NotSent, errs.GBPUnavailable, "the token was refused and has just been replaced", failed)
-			e.Sent, e.Fault.HTTPStatus, e.RetryAfter = true, a.status, gtoken.ForceEvery
-			return a, e
 		}
-		first = token
 		c.tokens.Invalidate(k.ref.Tenant, k.ref.Connection, token)
 	}
 }

@@ -34,8 +34,6 @@ type tokens struct {
 	refused []string
 	lacking []string
 	err     error
-	// kept is true while the source gives the same token again, as one does that has just replaced it.
-	kept bool
 }
 
 func (f *tokens) Token(ctx context.Context, tenant authn.TenantID, connection string) (string, error) {
@@ -51,9 +49,7 @@ func (f *tokens) Invalidate(tenant authn.TenantID, connection, token string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refused = append(f.refused, token)
-	if !f.kept {
-		f.n[Ref{tenant, connection}]++
-	}
+	f.n[Ref{tenant, connection}]++
 }
 
 func (f *tokens) Insufficient(_ context.Context, _ authn.TenantID, _, token string) {

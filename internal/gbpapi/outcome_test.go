@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
-	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 )
 
 // readRequest takes one request with its body off a connection.
@@ -340,20 +339,6 @@ func TestUnauthorizedTwice(t *testing.T) {
 	_, err := b.CreateLocalPost(t.Context(), ref, parent, []byte(`{}`))
 	if e := asError(t, err); e.Class != Refused || errs.CodeOf(err) != errs.GoogleReconnectRequired {
 		t.Errorf("got %v", err)
-	}
-	if n := len(b.requests()); n != 2 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-// Two refusals of one token, which the source has only just replaced, say nothing about the grant: the call comes back later.
-func TestUnauthorizedTwiceWithOneToken(t *testing.T) {
-	t.Parallel()
-	b := serve(t, jsonAnswer(401, envelope(401, "UNAUTHENTICATED", "")), nil)
-	b.tokens.kept = true
-	_, err := b.CreateLocalPost(t.Context(), ref, parent, []byte(`{}`))
-	if e := asError(t, err); e.Class != NotSent || errs.CodeOf(err) != errs.GBPUnavailable || e.RetryAfter != gtoken.ForceEvery || e.Fault.HTTPStatus != 401 {
-		t.Errorf("got %+v", err)
 	}
 	if n := len(b.requests()); n != 2 {
 		t.Errorf("%d requests", n)

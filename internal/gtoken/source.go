@@ -49,15 +49,12 @@ type Options struct {
 	FailureFor time.Duration
 	// ForceEvery is how soon after a refresh that Invalidate caused this process makes another one for the connection. What
 	// is refused with a token so fresh is not refused for its token, and a store whose calls are all answered 401 does not
-	// cost a refresh for each of them; 0 is [ForceEvery].
+	// cost a refresh for each of them; 0 is 10 s.
 	ForceEvery time.Duration
 	Now        func() time.Time
 	// Observe is told about every exchange with the token endpoint: outcome is "ok" or a Class. May be nil.
 	Observe func(outcome string, took time.Duration)
 }
-
-// ForceEvery is the usual Options.ForceEvery.
-const ForceEvery = 10 * time.Second
 
 // Source gives access tokens. It is safe for use from many goroutines; a process has one.
 type Source struct {
@@ -109,7 +106,7 @@ func New(o Options) (*Source, error) {
 	defaults(&o.RefreshTimeout, 10*time.Second)
 	defaults(&o.CacheFor, time.Minute)
 	defaults(&o.FailureFor, 3*time.Second)
-	defaults(&o.ForceEvery, ForceEvery)
+	defaults(&o.ForceEvery, 10*time.Second)
 	if o.Observe == nil {
 		o.Observe = func(string, time.Duration) {}
 	}
