@@ -129,6 +129,9 @@ func TestCompose(t *testing.T) {
 		Services map[string]struct {
 			Command     any               `yaml:"command"`
 			Environment map[string]string `yaml:"environment"`
+			Healthcheck struct {
+				Test []string `yaml:"test"`
+			} `yaml:"healthcheck"`
 		} `yaml:"services"`
 	}
 	read(t, "../docker-compose.yml", &c)
@@ -144,6 +147,9 @@ func TestCompose(t *testing.T) {
 		}
 		if args, ok := s.Command.([]any); !ok || len(args) == 0 || args[0] != name {
 			t.Errorf("%s runs %v", name, s.Command)
+		}
+		if check := s.Healthcheck.Test; name != "migrate" && (len(check) == 0 || check[len(check)-1] != "ready") {
+			t.Errorf("%s is checked by %v", name, check)
 		}
 		for v := range s.Environment {
 			if !known[v] {

@@ -56,8 +56,8 @@ func New(ctx context.Context, c config.Config, log *slog.Logger, options ...Opti
 	for _, o := range options {
 		o(a)
 	}
-	if c.DatabaseURL == "" || c.RedisURL == "" {
-		return nil, errors.New("MAPPY_DATABASE_URL and MAPPY_REDIS_URL are needed; `make run` sets up both")
+	if err := c.Missing(); err != nil {
+		return nil, err
 	}
 	var err error
 	if a.Keys, err = keyring.LoadLive(c.Keyring, c.KeyringB64); err != nil {

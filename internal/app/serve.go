@@ -134,22 +134,37 @@ func (a *App) auditRefusal(ctx context.Context, r mcpserver.Refusal) error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.front.Handler())
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	return mux
 }
 
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	if !s.ready.Load() {
-		answer(w, http.StatusServiceUnavailable, "stopping")
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) { s.app.readyz(&s.ready, w, r) }
+
+// readyz answers 200 while the process takes work and both stores answer, else 503.
+func (a *App) readyz(ready *atomic.Bool, w http.ResponseWriter, r *http.Request) {
+	if !ready.Load() {
+		answer(w, http.StatusServiceUnavailable, "starting or stopping")
 		return
 	}
-	if err := s.app.Ready(r.Context()); err != nil {
-		s.app.Log.WarnContext(r.Context(), "not ready", "error", err)
+	if err := a.Ready(r.Context()); err != nil {
+		a.Log.WarnContext(r.Context(), "not ready", "error", err)
 		answer(w, http.StatusServiceUnavailable, "a store does not answer")
 		return
 	}
 	answer(w, http.StatusOK, "ready")
+}
+
+func healthz(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") }
+
+// admin is what a process, server or worker, shows to its operators on l.
+func (a *App) admin(ready *atomic.Bool, l net.Listener) *http.Server {
+	a.Log.Info("metrics and readiness", "address", l.Addr().String())
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.Metrics.Handler())
+	mux.HandleFunc("GET /healthz", healthz)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { a.readyz(ready, w, r) })
+	return mcpserver.HTTPServer("", mux)
 }
 
 func answer(w http.ResponseWriter, status int, text string) {
@@ -170,10 +185,7 @@ func (a *App) Run(ctx context.Context, l, admin net.Listener, withWorker bool) e
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error { return listen(public, l) })
 	if admin != nil {
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", a.Metrics.Handler())
-		mux.HandleFunc("GET /readyz", s.readyz)
-		as := mcpserver.HTTPServer("", mux)
+		as := a.admin(&s.ready, admin)
 		servers = append(servers, as)
 		g.Go(func() error { return listen(as, admin) })
 	}
@@ -207,13 +219,35 @@ func (s *Server) stop(servers []*http.Server) error {
 	return err
 }
 
+// RunWorker runs the workers until ctx ends, and serves metrics and readiness on the admin listener: ready is a worker that takes
+// jobs. The listener is the last to go.
+func (a *App) RunWorker(ctx context.Context, admin net.Listener) error {
+	var ready atomic.Bool
+	server := a.admin(&ready, admin)
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return listen(server, admin) })
+	g.Go(func() error {
+		unready := context.AfterFunc(running, func() { ready.Store(false) })
+		defer unready()
+		err := a.work(running, func() { ready.Store(running.Err() == nil) })
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		return errors.Join(err, server.Shutdown(ending))
+	})
+	return g.Wait()
+}
+
 // Work runs the workers until ctx ends.
-func (a *App) Work(ctx context.Context) error {
+func (a *App) Work(ctx context.Context) error { return a.work(ctx, func() {}) }
+
+// work calls started once the workers take jobs.
+func (a *App) work(ctx context.Context, started func()) error {
 	w := a.Config.Worker
 	pool, err := a.startPool(ctx)
 	if err != nil || pool == nil {
 		return err
 	}
+	started()
 	a.Log.Info("working", "interactive", w.Interactive, "bulk", w.Bulk)
 	<-ctx.Done()
 	return worker.Stop(ctx, pool, w.ShutdownGrace)

@@ -136,10 +136,10 @@ func (x caller) call(ctx context.Context, tool string, arguments any) (tools.Res
 	if err := json.Unmarshal(r.Structured, &p); err != nil {
 		return r, fmt.Errorf("read the answer: %w", err)
 	}
-	e := errs.New(p.ErrorCode, errs.T(p.Message, p.Message))
-	e.Executed, e.RetryAfter, e.How = p.Executed, time.Duration(p.Retry.AfterSeconds)*time.Second, errs.T(p.Retry.How, p.Retry.How)
-	if p.Details != nil {
-		e.Details = *p.Details
-	}
-	return r, e
+	return r, &refusedError{p}
 }
+
+// refusedError is a tool's refusal as the tool put it in words.
+type refusedError struct{ errs.Public }
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%s: %s", e.ErrorCode, e.Message) }

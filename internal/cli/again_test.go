@@ -14,7 +14,7 @@ import (
 
 // An operator takes a batch back at the terminal: with a preview, a question, the token's own rights, and once.
 func TestBatchUndoAndRetry(t *testing.T) {
-	s := stack.New(t, stack.Options{Stores: 3, NoServer: true, Policy: `{"confirm_at":{"post.create":2,"post.delete":2},"limits":{"token_per_minute":100,"user_per_minute":100}}`})
+	s := stack.New(t, stack.Options{Stores: 3, NoServer: true, Policy: `{"confirm_at":{"post.create":2,"post.delete":2},"token_per_minute":100,"user_per_minute":100}`})
 	refusal := gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Location: gbpsim.LocationName(s.Locations[2].Name), Answer: gbpsim.AnswerError, Status: http.StatusForbidden}
 	if _, err := s.Sim.AddFault(refusal); err != nil {
 		t.Fatal(err)

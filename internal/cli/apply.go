@@ -24,7 +24,8 @@ type Declaration struct {
 	Tenants []TenantDeclaration `yaml:"tenants"`
 }
 
-// TenantDeclaration is one tenant with everything in it.
+// TenantDeclaration is one tenant. What is left out stays as it is stored; a policy and a user's grants are declared as a whole,
+// and {} takes them back.
 type TenantDeclaration struct {
 	ID       string         `yaml:"id"`
 	Name     string         `yaml:"name"`
@@ -32,11 +33,11 @@ type TenantDeclaration struct {
 	Timezone string         `yaml:"timezone"`
 	Policy   map[string]any `yaml:"policy"`
 	Users    []struct {
-		ID          string       `yaml:"id"`
-		Email       string       `yaml:"email"`
-		Role        string       `yaml:"role"`
-		Grants      authn.Grants `yaml:"grants"`
-		FieldRights []string     `yaml:"field_rights"`
+		ID          string        `yaml:"id"`
+		Email       string        `yaml:"email"`
+		Role        string        `yaml:"role"`
+		Grants      *authn.Grants `yaml:"grants"`
+		FieldRights []string      `yaml:"field_rights"`
 	} `yaml:"users"`
 	Clients []struct {
 		ID   string `yaml:"id"`
@@ -143,30 +144,31 @@ func (c *command) applyAll(ctx context.Context, a *app.App, d Declaration) error
 
 // setup turns a declaration into what is stored: secrets are read, tokens digested, refresh tokens sealed.
 func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error) {
-	s := postgres.Setup{ID: authn.TenantID(t.ID), Name: t.Name, Locale: t.Locale, Timezone: t.Timezone}
+	s := postgres.Setup{ID: authn.TenantID(t.ID), Name: t.Name, Locale: t.Locale, DefaultLocale: a.Config.Locale, Timezone: t.Timezone}
 	if s.ID == authn.SystemTenant {
 		return s, errors.New("the tenant system is the server's own")
 	}
-	if s.Locale == "" {
-		s.Locale = a.Config.Locale
-	}
-	if s.Timezone == "" {
-		s.Timezone = "Asia/Tokyo"
-	}
 	var err error
-	if len(t.Policy) > 0 {
+	if t.Policy != nil {
 		if s.Policy, err = json.Marshal(t.Policy); err != nil {
 			return s, fmt.Errorf("policy: %w", err)
 		}
 	}
 	for _, u := range t.Users {
+		one := postgres.SetupUser{ID: authn.UserID(u.ID), Email: u.Email, Role: u.Role, KeepGrants: u.Grants == nil}
+		if u.Grants != nil {
+			one.Grants = *u.Grants
+		}
 		if u.FieldRights != nil { // another place to write the same
-			if u.Grants.Fields != nil {
+			switch {
+			case u.Grants == nil:
+				return s, fmt.Errorf("user %q: field_rights narrow grants, which have to be given too", u.ID)
+			case u.Grants.Fields != nil:
 				return s, fmt.Errorf("user %q: field_rights and grants.fields cannot both be given", u.ID)
 			}
-			u.Grants.Fields = u.FieldRights
+			one.Grants.Fields = u.FieldRights
 		}
-		s.Users = append(s.Users, postgres.SetupUser{ID: authn.UserID(u.ID), Email: u.Email, Role: u.Role, Grants: u.Grants})
+		s.Users = append(s.Users, one)
 	}
 	for _, cl := range t.Clients {
 		s.Clients = append(s.Clients, postgres.SetupClient{ID: authn.ClientID(cl.ID), Name: cl.Name})
@@ -179,7 +181,11 @@ func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error)
 		if !authn.CheckToken(v, a.Config.Environment) {
 			return s, fmt.Errorf("token %q: the value is not a token of the environment %s; make one with `mappy-mcp token generate`", tok.ID, a.Config.Environment)
 		}
-		s.Tokens = append(s.Tokens, postgres.NewToken{Tenant: s.ID, ID: authn.TokenID(tok.ID), Client: authn.ClientID(tok.Client), User: authn.UserID(tok.User), Scopes: tok.Scopes, Hash: authn.HashToken(v)})
+		scopes, err := checkScopes(a, tok.Scopes)
+		if err != nil {
+			return s, fmt.Errorf("token %q: %w", tok.ID, err)
+		}
+		s.Tokens = append(s.Tokens, postgres.NewToken{Tenant: s.ID, ID: authn.TokenID(tok.ID), Client: authn.ClientID(tok.Client), User: authn.UserID(tok.User), Scopes: scopes, Hash: authn.HashToken(v)})
 	}
 	for _, cn := range t.Connections {
 		v, err := cn.RefreshTokenFrom.read(c.Lookup)
@@ -188,6 +194,7 @@ func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error)
 		}
 		sc := postgres.SetupConnection{ID: cn.ID, GoogleEmail: cn.GoogleEmail}
 		if v != "" {
+			sc.RefreshTokenDigest = postgres.TokenDigest(v)
 			if sc.RefreshTokenSealed, err = a.Keys.Seal([]byte(v), gtoken.Binding(s.ID, cn.ID, gtoken.RefreshToken)); err != nil {
 				return s, fmt.Errorf("connection %q: %w", cn.ID, err)
 			}

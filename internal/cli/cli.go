@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,32 +58,72 @@ func Run(ctx context.Context, args []string, env Env) int {
 
 // fail prints an error once and gives its exit code.
 func (c *command) fail(err error) int {
-	e, catalogued := errors.AsType[*errs.Error](err)
+	p, catalogued := public(err)
 	if c.output == "json" {
-		p := errs.From(err).Public(errs.English, "")
-		if !catalogued {
-			p.Message = err.Error()
-		}
 		_ = c.json(p) // nothing more can be said when even this fails
 	} else {
 		_, _ = fmt.Fprintln(c.Err, "mappy-mcp:", err)
 	}
-	if catalogued {
-		return e.Code.Info().Exit
+	if !catalogued {
+		return 1
 	}
-	return 1
+	if c.output != "json" {
+		inWords(c.Err, p)
+	}
+	return p.ErrorCode.Info().Exit
+}
+
+// public is the error as callers see it; one that is not of the catalogue keeps its own words.
+func public(err error) (p errs.Public, catalogued bool) {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return refused.Public, true
+	}
+	p = errs.From(err).Public(errs.English, "")
+	if _, catalogued = errors.AsType[*errs.Error](err); !catalogued {
+		p.Message = err.Error()
+	}
+	return p, catalogued
+}
+
+// inWords prints below an error what a person needs to mend it.
+func inWords(w io.Writer, p errs.Public) {
+	line := func(name, text string) {
+		if text != "" {
+			_, _ = fmt.Fprintf(w, "  %s: %s\n", name, text)
+		}
+	}
+	if d := p.Details; d != nil {
+		for _, v := range d.Violations {
+			at := v.Path
+			if v.LocationID != 0 {
+				at += fmt.Sprintf(" (store %d)", v.LocationID)
+			}
+			line(at, v.Message)
+		}
+		line("reason", d.Reason)
+		line("needs the scope", d.RequiredScope)
+		line("can be lifted by", d.LiftedBy)
+		line("not found", strings.Join(d.NotFound, ", "))
+	}
+	line("what to do", p.Retry.How)
 }
 
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "mappy-mcp", Short: "Mappy's write server for Google Business Profiles",
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if c.output != "text" && c.output != "json" {
+				return fmt.Errorf("--output: %q is not text or json", c.output)
+			}
+			return nil
+		},
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&c.file, "config", "", "configuration file (YAML); MAPPY_* variables override it")
 	f.StringVar(&c.output, "output", "text", "text or json")
 	f.StringVar(&c.tenant, "tenant", "", "tenant to work on; may be left out when there is one")
-	root.AddCommand(c.serve(), c.work(), c.stdio(), c.migrate(), c.apply(), c.tokens(), c.connections(), c.locations(), c.batches(), c.kill(), c.audit(), c.doctor(), c.configuration(), c.keys(), c.demo())
+	root.AddCommand(c.serve(), c.work(), c.ready(), c.stdio(), c.migrate(), c.apply(), c.tokens(), c.connections(), c.locations(), c.batches(), c.kill(), c.policies(), c.audit(), c.doctor(), c.configuration(), c.keys(), c.demo())
 	return root
 }
 

@@ -102,6 +102,7 @@ func TestCommandsAndTheirJSON(t *testing.T) {
 		{name: "kill on", args: switchOn},
 		{name: "kill status", args: []string{"kill", "status"}, before: switchOn},
 		{name: "kill off", args: []string{"kill", "off", "--kind", "tool", "--target", "post.create"}, before: switchOn},
+		{name: "policy show", args: []string{"policy", "show"}},
 		{name: "migrate status", args: []string{"migrate", "status"}},
 		{name: "doctor", args: []string{"doctor"}},
 	} {

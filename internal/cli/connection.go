@@ -15,7 +15,7 @@ import (
 )
 
 func (c *command) connections() *cobra.Command {
-	cmd := &cobra.Command{Use: "connection", Short: "Google accounts of a tenant"}
+	cmd := group("connection", "Google accounts of a tenant")
 	cmd.AddCommand(c.connectionAdd(), c.connectionList(), c.connectionRemove())
 	return cmd
 }
@@ -38,7 +38,7 @@ func (c *command) connectionAdd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.DB.AddConnection(cmd.Context(), t, postgres.SetupConnection{ID: args[0], GoogleEmail: email, RefreshTokenSealed: sealed}, operator()); err != nil {
+				if err := a.DB.AddConnection(cmd.Context(), t, postgres.SetupConnection{ID: args[0], GoogleEmail: email, RefreshTokenSealed: sealed, RefreshTokenDigest: postgres.TokenDigest(token)}, operator()); err != nil {
 					return err
 				}
 				return c.print(map[string]string{"connection_id": args[0], "google_email": email, "state": "alive"}, func(w io.Writer) {

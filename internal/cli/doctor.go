@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +73,7 @@ func mediaFinding(cfg config.Config) finding {
 	if cfg.ChecksMedia() {
 		return finding{Check: "media", OK: true, Detail: "files behind addresses are checked, within " + cfg.Media.CheckWithin.String()}
 	}
-	f := finding{Check: "media", OK: true, Detail: "files behind addresses are not checked (media.check is " + cfg.Media.Check + "): every upload needs a confirmation, and a format is guessed from the name"}
+	f := finding{Check: "media", OK: true, Detail: "files behind addresses are not checked (media.check is " + cfg.Media.Check + "): sizes are not known, so confirm_media_bytes has no effect, and a format is guessed from the name"}
 	if cfg.Environment != "simulator" {
 		f.Do = "set MAPPY_MEDIA_CHECK=on, unless this host cannot reach the public internet"
 	}
@@ -107,7 +106,7 @@ func redisFindings(ctx context.Context, a *app.App) []finding {
 	}
 	out := []finding{{Check: "redis", OK: true, Detail: "version " + info["Server"]["redis_version"]}}
 	eviction := finding{Check: "eviction", OK: true, Detail: info["Memory"]["maxmemory_policy"]}
-	if strings.HasPrefix(eviction.Detail, "allkeys") {
+	if eviction.Detail != "noeviction" { // volatile-* too: everything of ours has a time to live
 		eviction.OK, eviction.Do = false, "set maxmemory-policy noeviction: this one throws confirm tokens and limits away under memory pressure"
 	}
 	return append(out, eviction)

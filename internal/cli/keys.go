@@ -16,7 +16,7 @@ import (
 )
 
 func (c *command) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "The keyring that seals Google tokens"}
+	cmd := group("keys", "The keyring that seals Google tokens")
 	cmd.AddCommand(c.keysNew(), c.keysAdd(), c.keysRotate())
 	return cmd
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
-	"github.com/mappy-dev/mappy-mcp/internal/ids"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 )
@@ -40,72 +39,8 @@ func table(w io.Writer, head string, rows func(line func(cells ...any))) {
 	_ = t.Flush() // a closed terminal is nobody's to tell
 }
 
-func (c *command) tokens() *cobra.Command {
-	cmd := &cobra.Command{Use: "token", Short: "Access tokens of agents"}
-	var client, user, scopes string
-	var life time.Duration
-	create := &cobra.Command{Use: "create", Short: "Create a token and print it once", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			now := time.Now() //nolint:forbidigo // a command runs now
-			secret := authn.NewToken(a.Config.Environment)
-			n := postgres.NewToken{Tenant: t, ID: authn.TokenID(ids.NewSource(func() time.Time { return now }).New()), Client: authn.ClientID(client), User: authn.UserID(user), Scopes: strings.Split(scopes, ","), Hash: authn.HashToken(secret)}
-			if life > 0 {
-				n.ExpiresAt = now.Add(life)
-			}
-			if err := a.DB.AddToken(cmd.Context(), n, operator()); err != nil {
-				return err
-			}
-			return c.print(map[string]string{"token_id": string(n.ID), "token": secret}, func(w io.Writer) {
-				_, _ = fmt.Fprintf(w, "%s\n", secret)
-				_, _ = fmt.Fprintf(c.Err, "token_id %s; the token is shown only now\n", n.ID)
-			})
-		})
-	}}
-	create.Flags().StringVar(&client, "client", "", "client id (the agent)")
-	create.Flags().StringVar(&user, "user", "", "user id (the person it acts for)")
-	create.Flags().StringVar(&scopes, "scopes", "locations:read,posts:read,posts:write,batches:read,batches:cancel", "scopes, separated by commas")
-	create.Flags().DurationVar(&life, "expires-in", 0, "life of the token; 0: until revoked")
-	generate := &cobra.Command{Use: "generate", Short: "Print a fresh token value without storing it, for value_from of an apply file", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		cfg, err := c.load()
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.Out, authn.NewToken(cfg.Environment))
-		return err
-	}}
-	list := &cobra.Command{Use: "list", Short: "List tokens", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			list, err := a.DB.ListTokens(cmd.Context(), t)
-			if err != nil {
-				return err
-			}
-			return c.print(list, func(w io.Writer) {
-				table(w, "TOKEN CLIENT USER CREATED STATE SCOPES", func(line func(...any)) {
-					for _, x := range list {
-						state := "live"
-						if x.RevokedAt != nil {
-							state = "revoked"
-						}
-						line(x.ID, x.Client, x.User, x.CreatedAt.Format(time.RFC3339), state, strings.Join(x.Scopes, ","))
-					}
-				})
-			})
-		})
-	}}
-	revoke := &cobra.Command{Use: "revoke TOKEN_ID", Short: "Revoke a token at once, also for accepted writes that are not sent yet", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			if err := a.DB.RevokeToken(cmd.Context(), t, authn.TokenID(args[0]), operator()); err != nil {
-				return err
-			}
-			return c.print(map[string]string{"token_id": args[0], "state": "revoked"}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "revoked", args[0]) })
-		})
-	}}
-	cmd.AddCommand(create, generate, list, revoke)
-	return cmd
-}
-
 func (c *command) locations() *cobra.Command {
-	cmd := &cobra.Command{Use: "location", Short: "Locations of a tenant"}
+	cmd := group("location", "Locations of a tenant")
 	sync := &cobra.Command{Use: "sync", Short: "Read all locations from Google, over all accounts and pages", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 			results, err := locsync.Tenant(cmd.Context(), locsync.Metered(a.Google, a.Slots), a.DB, t, operator())
@@ -174,7 +109,7 @@ func show(b batch.Batch) shownBatch {
 }
 
 func (c *command) batches() *cobra.Command {
-	cmd := &cobra.Command{Use: "batch", Short: "Accepted writes"}
+	cmd := group("batch", "Accepted writes")
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 			found, err := a.DB.Batches(cmd.Context(), t, postgres.BatchFilter{Grants: everything, Limit: 200})
@@ -273,56 +208,14 @@ func (c *command) resolve() *cobra.Command {
 	return x
 }
 
-func (c *command) kill() *cobra.Command {
-	cmd := &cobra.Command{Use: "kill", Short: "Kill switches: stop writes of everybody, a tenant, a client or a tool"}
-	var kind, target, reason string
-	set := func(use, short string, on bool) *cobra.Command {
-		x := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			turn := func(a *app.App, t authn.TenantID) error {
-				if err := a.DB.SetKill(cmd.Context(), t, authn.KillSwitch{Kind: kind, Target: target, Reason: reason}, on, operator()); err != nil {
-					return err
-				}
-				return c.print(map[string]any{"kind": kind, "target": target, "on": on}, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s %s %s\n", kind, target, use) })
-			}
-			if kind != "all" {
-				return c.with(cmd.Context(), turn)
-			}
-			a, err := c.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer a.Close()
-			return turn(a, authn.SystemTenant)
-		}}
-		x.Flags().StringVar(&kind, "kind", "tenant", "all, tenant, client or tool")
-		x.Flags().StringVar(&target, "target", "", "client id or tool name")
-		x.Flags().StringVar(&reason, "reason", "", "why, shown to refused callers")
-		return x
-	}
-	status := &cobra.Command{Use: "status", Short: "Show the switches that are on", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			on, err := a.DB.Kills(cmd.Context(), t)
-			if err != nil {
-				return err
-			}
-			return c.print(on, func(w io.Writer) {
-				table(w, "KIND TARGET REASON", func(line func(...any)) {
-					for _, k := range on {
-						line(k.Kind, k.Target, k.Reason)
-					}
-				})
-			})
-		})
-	}}
-	cmd.AddCommand(set("on", "Turn a switch on", true), set("off", "Turn a switch off", false), status)
-	return cmd
-}
-
 func (c *command) audit() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "The audit log"}
+	cmd := group("audit", "The audit log")
 	var f postgres.AuditFilter
 	var kind string
 	list := &cobra.Command{Use: "list", Short: "List events, newest first (reading is recorded)", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		if f.Limit < 1 {
+			return fmt.Errorf("--limit: %d, at least 1 is needed", f.Limit)
+		}
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 			f.Kind = audit.Kind(kind)
 			events, err := a.DB.Events(cmd.Context(), t, f, audit.Actor{OperatorID: operator()})

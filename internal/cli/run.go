@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
 	"github.com/mappy-dev/mappy-mcp/migrations"
@@ -22,11 +26,11 @@ func (c *command) serve() *cobra.Command {
 			return err
 		}
 		defer a.Close()
-		l, err := listener(ctx, a.Config.Listen)
+		l, err := listener(ctx, "MAPPY_LISTEN", a.Config.Listen)
 		if err != nil {
 			return err
 		}
-		admin, err := listener(ctx, a.Config.AdminListen)
+		admin, err := listener(ctx, adminListen, a.Config.AdminListen)
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
@@ -36,12 +40,70 @@ func (c *command) serve() *cobra.Command {
 	return cmd
 }
 
-func listener(ctx context.Context, address string) (net.Listener, error) {
+const adminListen = "MAPPY_ADMIN_LISTEN"
+
+func listener(ctx context.Context, variable, address string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, fmt.Errorf("%s: %w", variable, err)
 	}
 	return l, nil
+}
+
+// readyWithin bounds the question of `ready`: the answer itself looks at both stores for a second.
+const readyWithin = 3 * time.Second
+
+// readiness is what a running server or worker says of itself.
+type readiness struct {
+	Ready  bool   `json:"ready"`
+	Detail string `json:"detail"`
+}
+
+func (c *command) ready() *cobra.Command {
+	return &cobra.Command{Use: "ready", Short: "Ask the server or worker of this configuration, at its admin address, whether it takes work; for health checks", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.load()
+		if err != nil {
+			return err
+		}
+		r, err := askReady(cmd.Context(), cfg.AdminListen)
+		if err != nil {
+			return err
+		}
+		if err := c.print(r, func(w io.Writer) { _, _ = fmt.Fprintln(w, r.Detail) }); err != nil {
+			return err
+		}
+		if !r.Ready {
+			return errors.New("not ready")
+		}
+		return nil
+	}}
+}
+
+// askReady asks the process that listens on the address; a wildcard is reached on loopback.
+func askReady(ctx context.Context, address string) (readiness, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return readiness{}, fmt.Errorf("admin_listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return readiness{}, err
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{}}).Do(req) // past any proxy of the surroundings
+	if err != nil {
+		return readiness{}, fmt.Errorf("nobody answers: %w", err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1024))
+	if err != nil {
+		return readiness{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return readiness{resp.StatusCode == http.StatusOK, strings.TrimSpace(string(b))}, nil
 }
 
 func (c *command) work() *cobra.Command {
@@ -51,7 +113,11 @@ func (c *command) work() *cobra.Command {
 			return err
 		}
 		defer a.Close()
-		return a.Work(cmd.Context())
+		admin, err := listener(cmd.Context(), adminListen, a.Config.AdminListen)
+		if err != nil {
+			return err
+		}
+		return a.RunWorker(cmd.Context(), admin)
 	}}
 }
 
@@ -76,7 +142,7 @@ func (c *command) stdio() *cobra.Command {
 }
 
 func (c *command) migrate() *cobra.Command {
-	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database schema up, down, or show it"}
+	cmd := group("migrate", "Bring the database schema up, down, or show it")
 	run := func(use, short string, fn func(ctx context.Context, owner, app string) error) {
 		cmd.AddCommand(&cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load()
@@ -122,7 +188,7 @@ func (c *command) showMigrations(ctx context.Context, owner string) error {
 }
 
 func (c *command) configuration() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "The configuration"}
+	cmd := group("config", "The configuration")
 	cmd.AddCommand(&cobra.Command{Use: "print", Short: "Print the effective configuration without secrets", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		cfg, err := c.load()
 		if err != nil {
@@ -132,8 +198,11 @@ func (c *command) configuration() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(c.Out, s)
-		return err
+		var v any // under the keys of the file
+		if err := yaml.Unmarshal([]byte(s), &v); err != nil {
+			return err
+		}
+		return c.print(v, func(w io.Writer) { _, _ = io.WriteString(w, s) })
 	}})
 	return cmd
 }

@@ -1,5 +1,5 @@
-// Package config reads the product's configuration: a YAML file, overridden by MAPPY_* environment variables, overridden by
-// flags. Unknown keys are refused, and all problems are reported at once.
+// Package config reads the product's configuration: a YAML file, overridden by MAPPY_* environment variables. Unknown keys are
+// refused, and all problems are reported at once.
 package config
 
 import (
@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,7 +191,13 @@ func set(f reflect.Value, s string) error {
 		f.SetInt(int64(d))
 		return nil
 	case []string:
-		f.Set(reflect.ValueOf(strings.Split(s, ",")))
+		parts := []string{}
+		for p := range strings.SplitSeq(s, ",") {
+			if p = strings.TrimSpace(p); p != "" {
+				parts = append(parts, p)
+			}
+		}
+		f.Set(reflect.ValueOf(parts))
 		return nil
 	}
 	switch f.Kind() {
@@ -215,11 +221,12 @@ func set(f reflect.Value, s string) error {
 	return nil
 }
 
-var environments = regexp.MustCompile(`^[a-z]{3,16}$`)
-
 func (c Config) problems() (p []error) {
-	if !environments.MatchString(c.Environment) {
-		p = append(p, fmt.Errorf("environment: %q is not production, staging, simulator or another word of 3 to 16 small letters", c.Environment))
+	if !slices.Contains([]string{"production", "staging", "simulator"}, c.Environment) {
+		p = append(p, fmt.Errorf("environment: %q is not production, staging or simulator", c.Environment))
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel) {
+		p = append(p, fmt.Errorf("log_level: %q is not debug, info, warn or error", c.LogLevel))
 	}
 	if c.Locale != errs.Japanese && c.Locale != errs.English {
 		p = append(p, fmt.Errorf("locale: %q is not ja or en", c.Locale))
@@ -252,10 +259,57 @@ func (c Config) problems() (p []error) {
 			p = append(p, fmt.Errorf("%s: %s, more than nothing is needed", name, d))
 		}
 	}
-	if err := c.Policy.Validate(); err != nil {
-		p = append(p, err)
+	for _, check := range []func() error{c.Policy.Validate, c.Policy.Thresholds} {
+		if err := check(); err != nil {
+			p = append(p, err)
+		}
 	}
 	return p
+}
+
+// withoutPasswords masks an address's password, and what drivers take as one from its query. What is no address is masked whole.
+func withoutPasswords(address string) string {
+	const masked = "xxxxx"
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
+		return "(set)"
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "(set)"
+	}
+	hidden := false
+	for key := range query {
+		if strings.Contains(strings.ToLower(key), "pass") { // password, sslpassword, passfile
+			query[key], hidden = []string{masked}, true
+		}
+	}
+	if hidden {
+		u.RawQuery = query.Encode()
+	}
+	return u.Redacted()
+}
+
+// Missing reports, all at once, what the product cannot be built without and what contradicts itself.
+func (c Config) Missing() error {
+	var p []error
+	for _, need := range []struct{ value, name, what string }{
+		{c.DatabaseURL, "MAPPY_DATABASE_URL", "PostgreSQL, as the application's role"},
+		{c.RedisURL, "MAPPY_REDIS_URL", "Redis"},
+		{c.GoogleClientID, "MAPPY_GOOGLE_CLIENT_ID", "the OAuth client of the Google Cloud project"},
+		{c.Keyring + c.KeyringB64, "MAPPY_KEYRING or MAPPY_KEYRING_B64", "the keyring, made by `mappy-mcp keys new FILE`"},
+	} {
+		if need.value == "" {
+			p = append(p, fmt.Errorf("%s is not set: %s", need.name, need.what))
+		}
+	}
+	if c.Keyring != "" && c.KeyringB64 != "" {
+		p = append(p, errors.New("MAPPY_KEYRING and MAPPY_KEYRING_B64 are both set: give one"))
+	}
+	if p != nil {
+		p = append(p, errors.New("`make run` brings everything up without any of them"))
+	}
+	return errors.Join(p...)
 }
 
 // Redacted is the configuration as YAML without secrets.
@@ -270,11 +324,7 @@ func (c Config) Redacted() (string, error) {
 		case "all":
 			f.SetString("(set)")
 		case "url":
-			if u, err := url.Parse(f.String()); err == nil && u.Scheme != "" {
-				f.SetString(u.Redacted())
-			} else {
-				f.SetString("(set)")
-			}
+			f.SetString(withoutPasswords(f.String()))
 		}
 	}
 	b, err := yaml.Marshal(c)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +21,11 @@ func load(t *testing.T, yaml string, env map[string]string) (config.Config, erro
 }
 
 func TestEnvironmentOverridesFileOverridesDefaults(t *testing.T) {
-	c, err := load(t, "listen: 127.0.0.1:1\nlog_level: warn\n", map[string]string{"MAPPY_LISTEN": "127.0.0.1:2", "MAPPY_WORKER_SETTLE": "7s", "MAPPY_ALLOWED_HOSTS": "a.example,b.example"})
+	c, err := load(t, "listen: 127.0.0.1:1\nlog_level: warn\n", map[string]string{"MAPPY_LISTEN": "127.0.0.1:2", "MAPPY_WORKER_SETTLE": "7s", "MAPPY_ALLOWED_HOSTS": " a.example, b.example,"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:2" || c.LogLevel != "warn" || c.Worker.Settle.String() != "7s" || c.AdminListen != "127.0.0.1:8081" || len(c.AllowedHosts) != 2 {
+	if c.Listen != "127.0.0.1:2" || c.LogLevel != "warn" || c.Worker.Settle.String() != "7s" || c.AdminListen != "127.0.0.1:8081" || !slices.Equal(c.AllowedHosts, []string{"a.example", "b.example"}) {
 		t.Fatalf("%+v", c)
 	}
 }
@@ -43,8 +44,8 @@ func TestThresholdsMerge(t *testing.T) {
 }
 
 func TestAllProblemsAtOnce(t *testing.T) {
-	_, err := load(t, "environment: Prod!\nlocale: fr\n", map[string]string{"MAPPY_WORKER_SETTLE": "soon", "MAPPY_WORKER_BULK": "many", "MAPPY_READ_ONLY": "maybe"})
-	for _, want := range []string{"environment", "locale", "MAPPY_WORKER_SETTLE", "MAPPY_WORKER_BULK", "MAPPY_READ_ONLY"} {
+	_, err := load(t, "environment: prodution\nlocale: fr\nlog_level: warning\npolicy: {confirm_at: {post_create: 1, post.create: 0}}\n", map[string]string{"MAPPY_WORKER_SETTLE": "soon", "MAPPY_WORKER_BULK": "many", "MAPPY_READ_ONLY": "maybe"})
+	for _, want := range []string{"environment", "locale", "log_level", `"post_create"`, "post.create is 0", "MAPPY_WORKER_SETTLE", "MAPPY_WORKER_BULK", "MAPPY_READ_ONLY"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %v", want, err)
 		}
@@ -54,6 +55,43 @@ func TestAllProblemsAtOnce(t *testing.T) {
 func TestUnknownKeysAreRefused(t *testing.T) {
 	if _, err := load(t, "listenn: x\n", nil); err == nil || !strings.Contains(err.Error(), "listenn") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestMissingNamesEverything(t *testing.T) {
+	err := config.Default().Missing()
+	for _, want := range []string{"MAPPY_DATABASE_URL", "MAPPY_REDIS_URL", "MAPPY_GOOGLE_CLIENT_ID", "MAPPY_KEYRING or MAPPY_KEYRING_B64", "make run"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not reported: %v", want, err)
+		}
+	}
+	c := config.Default()
+	c.DatabaseURL, c.RedisURL, c.GoogleClientID, c.Keyring = "postgres://db", "redis://r", "id", "keyring.json"
+	if err := c.Missing(); err != nil {
+		t.Error(err)
+	}
+	if c.KeyringB64 = "x"; c.Missing() == nil {
+		t.Error("two keyrings are taken")
+	}
+}
+
+func TestPrintHidesPasswordsOfQueries(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://app@db/mappy?password=hunter2&sslmode=disable":             "postgres://app@db/mappy?password=xxxxx&sslmode=disable",
+		"postgres://app:hunter2@db/mappy?sslpassword=hunter2&passfile=hunter2": "postgres://app:xxxxx@db/mappy?passfile=xxxxx&sslpassword=xxxxx",
+		"postgres://app@db/mappy?sslmode=disable&a=b":                          "postgres://app@db/mappy?sslmode=disable&a=b",
+		"postgres://app@db/mappy?password=hunter2;x":                           "(set)",
+		"host=db password=hunter2":                                             "(set)",
+		"postgres:app:hunter2@db":                                              "(set)",
+	} {
+		c, err := load(t, "", map[string]string{"MAPPY_DATABASE_URL": address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Redacted()
+		if err != nil || strings.Contains(s, "hunter2") || !strings.Contains(s, "database_url: "+want) {
+			t.Errorf("%s: %v\n%s", address, err, s)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *stage) enrol(ctx context.Context, _ Options) error {
 	if err != nil {
 		return fmt.Errorf("declare the tenant: %w", err)
 	}
-	results, err := locsync.Tenant(ctx, s.app.Google, s.app.DB, tenantID, "demo")
+	results, err := locsync.Tenant(ctx, locsync.Metered(s.app.Google, s.app.Slots), s.app.DB, tenantID, operatorName)
 	if err != nil {
 		return fmt.Errorf("read the stores: %w", err)
 	}

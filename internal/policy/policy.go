@@ -4,9 +4,13 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,10 +20,12 @@ type Policy struct {
 
 	// ConfirmAlways demands a confirmation for every write, whatever its size.
 	ConfirmAlways bool `json:"confirm_always,omitempty" yaml:"confirm_always"`
-	// ConfirmAt is the number of targets from which a tool needs a confirmation; a tool without an entry never needs one by number.
+	// ConfirmAt is the number of targets from which a change needs a confirmation, by the change's name (Writes), whichever tool
+	// asks for it; one without an entry never needs one by number.
 	ConfirmAt map[string]int `json:"confirm_at,omitempty" yaml:"confirm_at"`
-	// ConfirmMediaBytes is the size of an upload's files, each counted once, from which it needs a confirmation. A file whose size
-	// is not known counts as that large.
+	// ConfirmMediaBytes is the size of an upload's files, each counted once, from which it needs a confirmation. Where files are
+	// checked, one whose size could not be found out counts as that large; with the check switched off no file is weighed, and the
+	// preview only warns.
 	ConfirmMediaBytes int64 `json:"confirm_media_bytes,omitempty" yaml:"confirm_media_bytes"`
 	// ConfirmTokenSeconds is the life of a confirm token.
 	ConfirmTokenSeconds int `json:"confirm_token_seconds,omitempty" yaml:"confirm_token_seconds"`
@@ -100,10 +106,20 @@ func Default() Policy {
 	}
 }
 
-// Override lays a tenant's own JSON over p. Fields that are absent keep p's value; ConfirmAt is merged by tool.
+// Writes are the changes that ConfirmAt may name.
+func Writes() []string {
+	return []string{
+		"post.create", "post.update", "post.delete", "review.reply", "review.delete_reply", "media.upload", "media.delete", "location.update", "report.create",
+	}
+}
+
+// Override lays a tenant's own JSON over p, which stays as it is. Fields that are absent keep p's value; ConfirmAt is merged by
+// name. Keys that this program does not know are passed over: a newer one may have stored them.
 func (p Policy) Override(own []byte, version int) (Policy, error) {
 	base := p.ConfirmAt
 	p.ConfirmAt = nil
+	// Decoding reuses the arrays of slices, and these are every other tenant's too.
+	p.AllowedLinkDomains, p.AllowedPhones = slices.Clone(p.AllowedLinkDomains), slices.Clone(p.AllowedPhones)
 	if len(own) > 0 {
 		if err := json.Unmarshal(own, &p); err != nil {
 			return Policy{}, fmt.Errorf("tenant policy: %w", err)
@@ -115,6 +131,38 @@ func (p Policy) Override(own []byte, version int) (Policy, error) {
 	p.ConfirmAt = merged
 	p.Version = version
 	return p, p.Validate()
+}
+
+// Declare checks what somebody wants to store as a tenant's own policy over p, more strictly than Override reads it: a key
+// that does not exist, a change that does not exist and a threshold below 1 are mistakes.
+func (p Policy) Declare(own []byte) error {
+	if len(own) == 0 {
+		return nil
+	}
+	var named Policy
+	d := json.NewDecoder(bytes.NewReader(own))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&named); err != nil {
+		return fmt.Errorf("policy: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if err := named.Thresholds(); err != nil {
+		return err
+	}
+	_, err := p.Override(own, 1)
+	return err
+}
+
+// Thresholds reports every entry of ConfirmAt that has no effect or no meaning.
+func (p Policy) Thresholds() error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(p.ConfirmAt)) {
+		if !slices.Contains(Writes(), name) {
+			problems = append(problems, fmt.Errorf("policy: confirm_at: there is no %q; known are %s", name, strings.Join(Writes(), ", ")))
+		} else if at := p.ConfirmAt[name]; at < 1 {
+			problems = append(problems, fmt.Errorf("policy: confirm_at: %s is %d, at least 1 is needed", name, at))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // Validate reports the first value that no server could work with.

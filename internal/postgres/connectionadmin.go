@@ -20,8 +20,8 @@ const removed = "removed"
 
 var connectionShape = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// AddConnection stores a Google account's sealed refresh token, or replaces it: connecting anew brings a dead or removed
-// connection to life. ShapeError for an id that is no id, ErrUnknown for a tenant that does not exist.
+// AddConnection stores a Google account's sealed refresh token, or replaces it, the same one too: connecting anew brings a dead
+// or removed connection to life. ShapeError for an id that is no id, ErrUnknown for a tenant that does not exist.
 func (db *DB) AddConnection(ctx context.Context, tenant authn.TenantID, c SetupConnection, operator string) error {
 	if !connectionShape.MatchString(c.ID) {
 		return &ShapeError{Field: "connection_id", Value: c.ID}
@@ -30,7 +30,7 @@ func (db *DB) AddConnection(ctx context.Context, tenant authn.TenantID, c SetupC
 		return fmt.Errorf("connection %q: no refresh token", c.ID)
 	}
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		events, err := saveConnection(ctx, tx, tenant, c)
+		events, err := saveConnection(ctx, tx, tenant, c, true)
 		if err != nil {
 			return fmt.Errorf("connection %s: %w", c.ID, err)
 		}
@@ -48,7 +48,7 @@ func (db *DB) RemoveConnection(ctx context.Context, tenant authn.TenantID, id, o
 		if _, err := readConnection(ctx, tx, tenant, id, "FOR UPDATE"); err != nil {
 			return unknownConnection(id, err)
 		}
-		tag, err := tx.Exec(ctx, `UPDATE mappy.connection SET state = 'dead', dead_reason = $3, refresh_token_sealed = '', access_token_sealed = NULL, access_expires_at = NULL,
+		tag, err := tx.Exec(ctx, `UPDATE mappy.connection SET state = 'dead', dead_reason = $3, refresh_token_sealed = '', refresh_token_digest = NULL, access_token_sealed = NULL, access_expires_at = NULL,
 				generation = generation + 1, updated_at = clock_timestamp()
 			WHERE tenant_id = $1 AND connection_id = $2 AND dead_reason <> $3`, tenant, id, removed)
 		if err != nil || tag.RowsAffected() == 0 {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
@@ -17,13 +19,15 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/profile"
 )
 
-// Setup is the declared state of one tenant. Saving it twice changes nothing.
+// Setup is the declared state of one tenant. Saving it twice changes nothing; what is left out stays as it is stored.
 type Setup struct {
-	ID       authn.TenantID
-	Name     string
-	Locale   errs.Locale
-	Timezone string
-	// Policy is the tenant's own JSON over the deployment's default.
+	ID authn.TenantID
+	// Name is needed for a new tenant. Empty fields keep the stored value; a new tenant has DefaultLocale (empty: Japanese) and
+	// the time zone Asia/Tokyo then.
+	Name                  string
+	Locale, DefaultLocale errs.Locale
+	Timezone              string
+	// Policy is the tenant's own JSON over the deployment's default, as a whole: {} takes everything back. Empty keeps it.
 	Policy      json.RawMessage
 	Users       []SetupUser
 	Clients     []SetupClient
@@ -31,34 +35,67 @@ type Setup struct {
 	Connections []SetupConnection
 }
 
-// SetupUser is a person that agents act for.
+// SetupUser is a person that agents act for. An empty email or role keeps the stored one; a new user is a viewer.
 type SetupUser struct {
 	ID     authn.UserID
 	Email  string
 	Role   string
 	Grants authn.Grants
+	// KeepGrants leaves a user's stored grants as they are; a new user has none.
+	KeepGrants bool
 }
 
-// SetupClient is an agent.
+// SetupClient is an agent. An empty name keeps the stored one.
 type SetupClient struct {
 	ID   authn.ClientID
 	Name string
 }
 
-// SetupConnection is a Google account. RefreshTokenSealed is nil when no secret was given: the stored one is kept then.
+// SetupConnection is a Google account. An empty address keeps the stored one. RefreshTokenSealed is nil when no secret was
+// given: the stored one is kept, and a new connection is refused.
 type SetupConnection struct {
 	ID                 string
 	GoogleEmail        string
 	RefreshTokenSealed []byte
+	// RefreshTokenDigest is the TokenDigest of the refresh token. Saving the one that the connection was made with changes
+	// nothing: a live connection keeps its access token, and a dead one stays dead. Nil: nobody knows, so the token is stored.
+	RefreshTokenDigest []byte
+}
+
+// TokenDigest tells refresh tokens apart without keeping them: they are long and random, so SHA-256 gives nothing away.
+func TokenDigest(refreshToken string) []byte {
+	h := sha256.Sum256([]byte(refreshToken))
+	return h[:]
+}
+
+// check refuses what the tables would refuse in words of their own.
+func (s Setup) check() error {
+	if s.Locale != "" && s.Locale != errs.Japanese && s.Locale != errs.English {
+		return &ShapeError{Field: "locale", Value: string(s.Locale)}
+	}
+	if _, err := time.LoadLocation(s.Timezone); err != nil {
+		return &ShapeError{Field: "timezone", Value: s.Timezone}
+	}
+	for _, u := range s.Users {
+		if u.Role != "" && !slices.Contains([]string{"viewer", "approver", "admin"}, u.Role) {
+			return fmt.Errorf("user %s: %w", u.ID, &ShapeError{Field: "role", Value: u.Role})
+		}
+	}
+	for _, c := range s.Connections {
+		if !connectionShape.MatchString(c.ID) {
+			return &ShapeError{Field: "connection_id", Value: c.ID}
+		}
+	}
+	return nil
 }
 
 // Save brings the tenant to the declared state and records what changed. What is not declared is left alone.
 func (db *DB) Save(ctx context.Context, s Setup, operator string) error {
-	if _, err := db.policy.Override(s.Policy, 1); err != nil {
+	if err := db.policy.Declare(s.Policy); err != nil {
 		return err
 	}
-	if _, err := time.LoadLocation(s.Timezone); err != nil {
-		return &ShapeError{Field: "timezone", Value: s.Timezone}
+	if err := s.check(); err != nil {
+		return err
 	}
 	return db.InTenant(ctx, s.ID, func(tx pgx.Tx) error {
 		events, err := saveTenant(ctx, tx, s)
@@ -74,13 +111,13 @@ func (db *DB) Save(ctx context.Context, s Setup, operator string) error {
 		}
 		for _, c := range s.Clients {
 			_, err := tx.Exec(ctx, `INSERT INTO mappy.client (tenant_id, client_id, name) VALUES ($1, $2, $3)
-				ON CONFLICT (tenant_id, client_id) DO UPDATE SET name = EXCLUDED.name`, s.ID, c.ID, c.Name)
+				ON CONFLICT (tenant_id, client_id) DO UPDATE SET name = EXCLUDED.name WHERE EXCLUDED.name <> ''`, s.ID, c.ID, c.Name)
 			if err != nil {
 				return fmt.Errorf("client %s: %w", c.ID, err)
 			}
 		}
 		for _, c := range s.Connections {
-			e, err := saveConnection(ctx, tx, s.ID, c)
+			e, err := saveConnection(ctx, tx, s.ID, c, false)
 			if err != nil {
 				return fmt.Errorf("connection %s: %w", c.ID, err)
 			}
@@ -102,26 +139,32 @@ func (db *DB) Save(ctx context.Context, s Setup, operator string) error {
 }
 
 func saveTenant(ctx context.Context, tx pgx.Tx, s Setup) ([]audit.Event, error) {
-	own := s.Policy
-	if len(own) == 0 {
-		own = json.RawMessage(`{}`)
+	var own any // NULL keeps the stored one
+	if len(s.Policy) > 0 {
+		own = s.Policy
 	}
-	var changed bool
+	var fresh, changed bool
 	var version int
+	var after []byte
 	err := tx.QueryRow(ctx, `
 		WITH old AS (SELECT policy FROM mappy.tenant WHERE tenant_id = $1)
-		INSERT INTO mappy.tenant AS t (tenant_id, name, locale, timezone, policy) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (tenant_id) DO UPDATE SET name = EXCLUDED.name, locale = EXCLUDED.locale, timezone = EXCLUDED.timezone, policy = EXCLUDED.policy,
-			policy_version = t.policy_version + CASE WHEN t.policy <> EXCLUDED.policy THEN 1 ELSE 0 END
-		RETURNING EXISTS (SELECT 1 FROM old WHERE old.policy <> t.policy) OR NOT EXISTS (SELECT 1 FROM old), policy_version`,
-		s.ID, s.Name, s.Locale, s.Timezone, own).Scan(&changed, &version)
+		INSERT INTO mappy.tenant AS t (tenant_id, name, locale, timezone, policy)
+			VALUES ($1, $2::text, coalesce(nullif($3::text, ''), nullif($6::text, ''), 'ja'), coalesce(nullif($4::text, ''), 'Asia/Tokyo'), coalesce($5::jsonb, '{}'))
+		ON CONFLICT (tenant_id) DO UPDATE SET name = coalesce(nullif($2, ''), t.name), locale = coalesce(nullif($3, ''), t.locale),
+			timezone = coalesce(nullif($4, ''), t.timezone), policy = coalesce($5, t.policy),
+			policy_version = t.policy_version + CASE WHEN t.policy <> coalesce($5, t.policy) THEN 1 ELSE 0 END
+		RETURNING NOT EXISTS (SELECT 1 FROM old), EXISTS (SELECT 1 FROM old WHERE old.policy <> t.policy), policy_version, policy`,
+		s.ID, s.Name, s.Locale, s.Timezone, own, s.DefaultLocale).Scan(&fresh, &changed, &version, &after)
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", s.ID, err)
 	}
-	if !changed {
+	if fresh && s.Name == "" {
+		return nil, errors.New("a new tenant needs a name")
+	}
+	if !fresh && !changed {
 		return nil, nil
 	}
-	return []audit.Event{{Kind: audit.PolicyChanged, Resource: string(s.ID), Result: "saved", After: own, PolicyVersion: version}}, nil
+	return []audit.Event{{Kind: audit.PolicyChanged, Resource: string(s.ID), Result: "saved", After: after, PolicyVersion: version}}, nil
 }
 
 func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser) ([]audit.Event, error) {
@@ -134,10 +177,6 @@ func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser
 	if err != nil {
 		return nil, err
 	}
-	role := u.Role
-	if role == "" {
-		role = "viewer"
-	}
 	var before []byte
 	err = tx.QueryRow(ctx, `SELECT grants FROM mappy.app_user WHERE tenant_id = $1 AND user_id = $2`, tenant, u.ID).Scan(&before)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -145,29 +184,38 @@ func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser
 	}
 	var after []byte
 	err = tx.QueryRow(ctx, `
-		INSERT INTO mappy.app_user (tenant_id, user_id, email, role, grants) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (tenant_id, user_id) DO UPDATE SET email = EXCLUDED.email, role = EXCLUDED.role, grants = EXCLUDED.grants, updated_at = now()
-		RETURNING grants`, tenant, u.ID, u.Email, role, grants).Scan(&after)
+		INSERT INTO mappy.app_user AS u (tenant_id, user_id, email, role, grants) VALUES ($1, $2, $3::text, coalesce(nullif($4::text, ''), 'viewer'), $5::jsonb)
+		ON CONFLICT (tenant_id, user_id) DO UPDATE SET email = coalesce(nullif($3, ''), u.email), role = coalesce(nullif($4, ''), u.role),
+			grants = CASE WHEN $6 THEN u.grants ELSE $5 END, updated_at = now()
+		RETURNING grants`, tenant, u.ID, u.Email, u.Role, grants, u.KeepGrants).Scan(&after)
 	if err != nil || string(before) == string(after) {
 		return nil, err
 	}
 	return []audit.Event{{Kind: audit.GrantChanged, Resource: string(u.ID), Result: "saved", Before: before, After: after}}, nil
 }
 
-func saveConnection(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, c SetupConnection) ([]audit.Event, error) {
-	if c.RefreshTokenSealed == nil {
-		_, err := tx.Exec(ctx, `UPDATE mappy.connection SET google_email = $3 WHERE tenant_id = $1 AND connection_id = $2`, tenant, c.ID, c.GoogleEmail)
-		return nil, err
+// saveConnection stores the connection's refresh token unless it is the one that it was made with; anew stores that too.
+func saveConnection(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, c SetupConnection, anew bool) ([]audit.Event, error) {
+	if c.RefreshTokenSealed != nil {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO mappy.connection AS c (tenant_id, connection_id, google_email, refresh_token_sealed, refresh_token_digest) VALUES ($1, $2, $3::text, $4, $5::bytea)
+			ON CONFLICT (tenant_id, connection_id) DO UPDATE SET google_email = coalesce(nullif($3, ''), c.google_email), refresh_token_sealed = EXCLUDED.refresh_token_sealed,
+				refresh_token_digest = EXCLUDED.refresh_token_digest,
+				access_token_sealed = NULL, access_expires_at = NULL, state = 'alive', dead_reason = '', generation = c.generation + 1, updated_at = now()
+			WHERE $6 OR $5 IS NULL OR c.refresh_token_digest IS DISTINCT FROM $5`,
+			tenant, c.ID, c.GoogleEmail, c.RefreshTokenSealed, c.RefreshTokenDigest, anew)
+		if err != nil {
+			return nil, err
+		}
+		if tag.RowsAffected() > 0 {
+			return []audit.Event{{Kind: audit.ConnectionAdded, Resource: c.ID, Result: "saved"}}, nil
+		}
 	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO mappy.connection (tenant_id, connection_id, google_email, refresh_token_sealed) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET google_email = EXCLUDED.google_email, refresh_token_sealed = EXCLUDED.refresh_token_sealed,
-			access_token_sealed = NULL, access_expires_at = NULL, state = 'alive', dead_reason = '', generation = mappy.connection.generation + 1, updated_at = now()`,
-		tenant, c.ID, c.GoogleEmail, c.RefreshTokenSealed)
-	if err != nil {
-		return nil, err
+	tag, err := tx.Exec(ctx, `UPDATE mappy.connection SET google_email = coalesce(nullif($3::text, ''), google_email) WHERE tenant_id = $1 AND connection_id = $2`, tenant, c.ID, c.GoogleEmail)
+	if err == nil && tag.RowsAffected() == 0 {
+		return nil, errors.New("it is new, so its refresh token is needed")
 	}
-	return []audit.Event{{Kind: audit.ConnectionAdded, Resource: c.ID, Result: "saved"}}, nil
+	return nil, err
 }
 
 // AddToken stores one token.
@@ -192,9 +240,25 @@ func (db *DB) saveToken(ctx context.Context, tx pgx.Tx, t NewToken) ([]audit.Eve
 		WHERE (a.client_id, a.user_id, a.scopes, a.token_hash) IS DISTINCT FROM (EXCLUDED.client_id, EXCLUDED.user_id, EXCLUDED.scopes, EXCLUDED.token_hash)`,
 		t.Tenant, t.ID, t.Client, t.User, list(t.Scopes), db.environment, t.Hash, nullTime(t.ExpiresAt))
 	if err != nil || tag.RowsAffected() == 0 {
-		return nil, err
+		return nil, tokenRefused(t, err)
 	}
 	return []audit.Event{{Kind: audit.TokenCreated, Resource: string(t.ID), Result: "created", Actor: audit.Actor{ClientID: t.Client, UserID: t.User, TokenID: t.ID}}}, nil
+}
+
+// tokenRefused says in words which of the token's references the database does not know.
+func tokenRefused(t NewToken, err error) error {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+		return err
+	case pg.ConstraintName == "access_token_hash_key":
+		return errors.New("this token value is stored under another id already")
+	case pg.ConstraintName == "access_token_tenant_id_client_id_fkey":
+		return fmt.Errorf("client %q: %w", t.Client, ErrUnknown)
+	case pg.ConstraintName == "access_token_tenant_id_user_id_fkey":
+		return fmt.Errorf("user %q: %w", t.User, ErrUnknown)
+	}
+	return err
 }
 
 // RevokeToken ends a token at once, also for accepted work that has not been sent. ErrUnknown when there is none.
@@ -211,26 +275,44 @@ func (db *DB) RevokeToken(ctx context.Context, tenant authn.TenantID, id authn.T
 	})
 }
 
-// SetKill turns a kill switch on or off. Kind "all" belongs to the system tenant and stops everybody.
+// SetKill turns a kill switch on or off. Kind "all" belongs to the system tenant and stops everybody. A switch of a client or a
+// tool has a target, one of everybody or a tenant has none: it would look like less than it stops. Turning one off that is not
+// on gives ErrUnknown.
 func (db *DB) SetKill(ctx context.Context, tenant authn.TenantID, k authn.KillSwitch, on bool, operator string) error {
-	if (k.Kind == "all") != (tenant == authn.SystemTenant) {
+	if !slices.Contains([]string{"all", "tenant", "client", "tool"}, k.Kind) || (k.Kind == "all") != (tenant == authn.SystemTenant) {
 		return &ShapeError{Field: "kind", Value: k.Kind}
 	}
+	if targeted := k.Kind == "client" || k.Kind == "tool"; on && targeted != (k.Target != "") {
+		return &ShapeError{Field: "target", Value: k.Target}
+	}
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		var err error
-		result := "off"
+		result := "on"
 		if on {
-			result = "on"
-			_, err = tx.Exec(ctx, `INSERT INTO mappy.kill_switch (tenant_id, kind, target, reason, set_by) VALUES ($1, $2, $3, $4, $5)
+			_, err := tx.Exec(ctx, `INSERT INTO mappy.kill_switch (tenant_id, kind, target, reason, set_by) VALUES ($1, $2, $3, $4, $5)
 				ON CONFLICT (tenant_id, kind, target) DO UPDATE SET reason = EXCLUDED.reason, set_by = EXCLUDED.set_by, set_at = now()`, tenant, k.Kind, k.Target, k.Reason, operator)
+			if err != nil {
+				return err
+			}
 		} else {
-			_, err = tx.Exec(ctx, `DELETE FROM mappy.kill_switch WHERE tenant_id = $1 AND kind = $2 AND target = $3`, tenant, k.Kind, k.Target)
-		}
-		if err != nil {
-			return err
+			result = "off"
+			tag, err := tx.Exec(ctx, `DELETE FROM mappy.kill_switch WHERE tenant_id = $1 AND kind = $2 AND target = $3`, tenant, k.Kind, k.Target)
+			if err != nil {
+				return err
+			}
+			if tag.RowsAffected() == 0 {
+				return fmt.Errorf("kill switch %q %q: %w", k.Kind, k.Target, ErrUnknown)
+			}
 		}
 		return db.appendEvents(ctx, tx, tenant, audit.Event{Kind: audit.KillSwitchChanged, Resource: k.Kind + ":" + k.Target, Result: result, Reason: k.Reason, Actor: audit.Actor{OperatorID: operator}})
 	})
+}
+
+// HasClient tells whether a tenant has an agent of that id.
+func (db *DB) HasClient(ctx context.Context, tenant authn.TenantID, id authn.ClientID) (has bool, err error) {
+	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM mappy.client WHERE tenant_id = $1 AND client_id = $2)`, tenant, id).Scan(&has)
+	})
+	return has, err
 }
 
 // Kills lists the switches that are on for a tenant, those for everything included.
