@@ -103,8 +103,8 @@ func attributeEntry() schema.Field {
 		schema.String("name", "Google's id of the attribute.", schema.Required(), schema.MaxLength(120), schema.Example("has_delivery")),
 		schema.Boolean("bool", "Value of a yes-or-no attribute."),
 		schema.String("value", "Choice of an attribute with one choice.", schema.MaxLength(120), schema.Example("free_wi_fi")),
-		schema.List("values", "Choices that hold.", choice, schema.MaxItems(50)),
-		schema.List("unset_values", "Choices that expressly do not hold.", choice, schema.MaxItems(50)),
+		schema.List("values", "Choices that hold. A side that is left out stays; where the store was never read with location.get, give both sides.", choice, schema.MaxItems(50)),
+		schema.List("unset_values", "Choices that expressly do not hold; as with values.", choice, schema.MaxItems(50)),
 		schema.List("urls", "Addresses of an address attribute.", schema.URL("", "One address.", schema.Templated()), schema.MaxItems(50)),
 	}})
 }

@@ -99,8 +99,8 @@ func (c postChange) Sources(t admission.Target) []gbp.Source {
 
 // Plan implements admission.Change.
 func (c postChange) Plan(t admission.Target, now time.Time, l errs.Locale) admission.Draft {
-	r, violations, warnings := gbp.RenderPostWith(t.Files, c.For(t.Location.ID), t.Location, now, l)
-	d := admission.Draft{Violations: violations, Warnings: warnings}
+	r, violations, warnings := gbp.RenderPost(t.Files, c.For(t.Location.ID), t.Location, now, l)
+	d := admission.Draft{Violations: c.AsGiven(t.Location.ID, violations), Warnings: warnings}
 	if violations == nil {
 		d.Items = []admission.Planned{{
 			Location: t.Location, Operation: "post.create", Kind: gbp.KindPost, At: "post", Payload: r.Payload, Fingerprint: r.Fingerprint, After: gbp.View(r.Payload),

@@ -32,7 +32,7 @@ func reportInput() schema.Object {
 		schema.List("location_ids", "Stores, 1 to 100, from location.list.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Required(), schema.Items(1, 100)),
 		schema.Date("from", "First day, YYYY-MM-DD; at most 550 days before to.", schema.Required(), schema.Example("2026-11-01")),
 		schema.Date("to", "Last day, YYYY-MM-DD, included; Google's figures lag some days behind.", schema.Required(), schema.Example("2026-11-28")),
-		schema.List("metrics", "Which figures; all when left out.", schema.Enum("", "A metric of Google's.", gbp.DailyMetrics()), schema.Items(1, 11), schema.Unique()),
+		schema.List("metrics", "Which figures; all when left out.", schema.Enum("", "A metric of Google's.", gbp.DailyMetrics()), schema.Items(1, len(gbp.DailyMetrics())), schema.Unique()),
 	}
 	for _, f := range safety(true) {
 		if f.Name != "dry_run" && f.Name != "page_token" {

@@ -15,6 +15,20 @@ type Violation struct {
 	LocationID int64 `json:"location_id,omitempty" jsonschema:"store that it concerns"`
 }
 
+// valueMax bounds what a violation quotes, in characters.
+const valueMax = 100
+
+// ShownValue cuts what was sent to the length that a violation quotes.
+func ShownValue(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > valueMax {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
 // Details are the structured facts of an error. One type serves all codes, so that one output schema covers them;
 // each code fills only what belongs to it.
 type Details struct {

@@ -4,8 +4,6 @@ package gbp
 const (
 	// APIBusinessInformation is the API of locations and their attributes.
 	APIBusinessInformation = "mybusinessbusinessinformation.v1"
-	// APIVerifications tells whether a location has its merchant's voice.
-	APIVerifications = "mybusinessverifications.v1"
 	// APIPerformance is the API of daily metrics.
 	APIPerformance = "businessprofileperformance.v1"
 )

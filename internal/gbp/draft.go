@@ -2,7 +2,9 @@ package gbp
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
@@ -148,6 +150,28 @@ func (c PostCreate) For(id LocationID) PostDraft {
 	return d
 }
 
+// AsGiven puts the violations of one store's draft, found under "post", at the arguments that they come from: what the store's
+// override replaces is under "overrides[i]".
+func (c PostCreate) AsGiven(id LocationID, found []errs.Violation) []errs.Violation {
+	i := slices.IndexFunc(c.Overrides, func(o PostOverride) bool { return o.LocationID == id })
+	if i < 0 {
+		return found
+	}
+	o := c.Overrides[i]
+	own := map[string]bool{
+		"summary": o.Summary != "", "call_to_action": o.CallToAction != nil, "event": o.Event != nil, "offer": o.Offer != nil,
+		"media": len(o.Media) > 0, "scheduled_time": o.ScheduledTime != "",
+	}
+	out := slices.Clone(found)
+	for n, v := range out {
+		rest, _ := strings.CutPrefix(v.Path, "post.")
+		if part, _, _ := strings.Cut(rest, "."); own[strings.TrimRight(part, "[]0123456789")] {
+			out[n].Path = indexed("overrides", i) + "." + rest
+		}
+	}
+	return out
+}
+
 // OverrideViolations finds overrides that name no target or name one twice.
 func (c PostCreate) OverrideViolations(l errs.Locale) []errs.Violation {
 	var out []errs.Violation
@@ -156,9 +180,9 @@ func (c PostCreate) OverrideViolations(l errs.Locale) []errs.Violation {
 		path := indexed("overrides", i) + ".location_id"
 		switch {
 		case !slices.Contains(c.LocationIDs, o.LocationID):
-			out = append(out, violation(l, path, "not_a_target", o.LocationID, errs.Tf("location_id %d は location_ids にありません。", "location_id %d is not one of location_ids.", o.LocationID)))
+			out = append(out, violation(l, path, "not_a_target", fmt.Sprint(o.LocationID), o.LocationID, errs.Tf("location_id %d は location_ids にありません。", "location_id %d is not one of location_ids.", o.LocationID)))
 		case seen[o.LocationID]:
-			out = append(out, violation(l, path, "duplicate", o.LocationID, errs.Tf("location_id %d の上書きが複数あります。", "location_id %d is overridden more than once.", o.LocationID)))
+			out = append(out, violation(l, path, "duplicate", fmt.Sprint(o.LocationID), o.LocationID, errs.Tf("location_id %d の上書きが複数あります。", "location_id %d is overridden more than once.", o.LocationID)))
 		}
 		seen[o.LocationID] = true
 	}

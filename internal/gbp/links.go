@@ -1,42 +1,53 @@
 package gbp
 
 import (
-	"errors"
 	"net/netip"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
 
+// Why an address cannot be used, as the second half of a sentence.
 var (
-	errScheme      = errors.New("only http and https are possible")
-	errCredentials = errors.New("user names and passwords are not possible in it")
-	errHost        = errors.New("it has no public host name")
-	errControl     = errors.New("it holds a space or control character")
+	wrongForm        = errs.T("URL として読み取れません。", "it cannot be read as one.")
+	wrongScheme      = errs.T("http と https だけが使えます。", "only http and https are possible.")
+	wrongCredentials = errs.T("ユーザー名やパスワードは入れられません。", "user names and passwords are not possible in it.")
+	wrongHost        = errs.T("公開されたホスト名がありません。", "it has no public host name.")
+	wrongCharacter   = errs.T("空白または制御文字があります。", "it holds a space or control character.")
 )
 
-// parsePublicURL checks an address syntactically. Numeric and short spellings of IPv4 are refused here, so that the answer
-// does not depend on the resolver of the machine.
-func parsePublicURL(s string) (*url.URL, error) {
+// parsePublicURL checks an address syntactically: the address, or nil and why it cannot be used. Numeric and short spellings of
+// IPv4 are refused here, so that the answer does not depend on the resolver of the machine.
+func parsePublicURL(s string) (*url.URL, errs.Text) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return nil, errControl
+		return nil, wrongCharacter
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, errors.New("it cannot be parsed")
+		return nil, wrongForm
 	}
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errScheme
+		return nil, wrongScheme
 	}
 	if u.User != nil {
-		return nil, errCredentials
+		return nil, wrongCredentials
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || !strings.Contains(host, ".") || numericHost(host) {
-		return nil, errHost
+		return nil, wrongHost
 	}
-	return u, nil
+	return u, errs.Text{}
+}
+
+// quotable is an address that is refused without the password that it may hold.
+func quotable(s string) string {
+	if strings.Contains(s, "@") {
+		return ""
+	}
+	return s
 }
 
 // numericHost tells whether the last label of a host starts with a digit: no public top-level domain does, and every odd spelling of an IPv4 address does.
@@ -58,27 +69,99 @@ func Domain(s string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), "www.")
 }
 
-// DomainAllowed tells whether the host of a link is one of the domains or a subdomain of one.
+// sharedHosts serve pages of many businesses, told apart by the path. Assumed: the large ones that Japanese stores name as their
+// website, and shorteners. Where each business has a subdomain, that is its own.
+var sharedHosts = []string{
+	"facebook.com", "instagram.com", "x.com", "twitter.com", "threads.net", "tiktok.com", "youtube.com", "youtu.be", "line.me", "lin.ee", "linktr.ee", "lit.link", "note.com", "ameblo.jp",
+	"tabelog.com", "hotpepper.jp", "beauty.hotpepper.jp", "gnavi.co.jp", "r.gnavi.co.jp", "retty.me", "ubereats.com", "demae-can.com", "tripadvisor.jp", "tripadvisor.com", "yelp.com",
+	"google.com", "sites.google.com", "docs.google.com", "maps.app.goo.gl", "goo.gl", "forms.gle", "g.page", "bit.ly", "is.gd", "x.gd", "t.co", "tinyurl.com", "ow.ly",
+}
+
+// OwnSite is what a store's website makes the tenant's own: its domain, or its page "host/page" on a host that many businesses
+// share. "" for what is no URL.
+func OwnSite(s string) string {
+	d := Domain(s)
+	if !slices.Contains(sharedHosts, d) {
+		return d
+	}
+	return d + page(s)
+}
+
+// page is the part of an address that names a page of a shared host: the first segment of its path, or all of it where that
+// is a program whose query tells the pages apart.
+func page(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "/"
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	if strings.Contains(first, ".") {
+		return u.RequestURI()
+	}
+	return "/" + strings.ToLower(first)
+}
+
+// DomainAllowed tells whether a link leads to one of the domains, a subdomain of one, or one of the pages "host/page".
 func DomainAllowed(link string, domains []string) bool {
 	d := Domain(link)
 	return d != "" && slices.ContainsFunc(domains, func(a string) bool {
-		a = strings.TrimPrefix(strings.ToLower(a), "www.")
-		return a != "" && (d == a || strings.HasSuffix(d, "."+a))
+		host, of, paged := strings.Cut(a, "/")
+		host = strings.TrimPrefix(strings.ToLower(host), "www.")
+		if paged {
+			return of != "" && d == host && page(link) == "/"+of
+		}
+		return host != "" && (d == host || strings.HasSuffix(d, "."+host))
 	})
 }
 
-// PhoneAllowed tells whether a number found in text is one of the known ones. National and international spellings of one
-// number agree in their last eight digits.
+// PhoneAllowed tells whether a number found in text is one of the known ones, as whole numbers. The spellings of one number
+// count as the same: separators, full-width digits, and national against international for Japan (+81, 0081, or 81 in front)
+// and North America (+1, or 1). A national number with a leading 0 reads as a Japanese one, so another country's
+// (+33 3 1234 5678) is never taken for it; a store elsewhere needs both spellings among the known ones.
 func PhoneAllowed(number string, known []string) bool {
-	tail := func(s string) string {
-		d := strings.Map(func(r rune) rune {
-			if r < '0' || r > '9' {
-				return -1
-			}
-			return r
-		}, s)
-		return d[max(0, len(d)-8):]
+	n := significantPhone(number)
+	return n != "" && slices.ContainsFunc(known, func(k string) bool { return significantPhone(k) == n })
+}
+
+const (
+	japan        = "81"
+	northAmerica = "1"
+	// significantMin is the fewest digits of a number without its leading 0 or country code that says which country it is in:
+	// nine in Japan. Shorter ones are compared as they are.
+	significantMin = 9
+)
+
+// significantPhone is a number in one spelling, "+81312345678"; one whose country cannot be told is its digits alone.
+func significantPhone(s string) string {
+	s = strings.ReplaceAll(FoldPhone(s), "(0)", "")
+	d := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+	international := strings.HasPrefix(strings.TrimLeft(s, "( "), "+")
+	if strings.HasPrefix(d, "00") {
+		d, international = d[len("00"):], true
 	}
-	t := tail(number)
-	return t != "" && slices.ContainsFunc(known, func(k string) bool { return tail(k) == t })
+	n := len(d)
+	switch {
+	case n == 0:
+		return ""
+	case strings.HasPrefix(d, japan) && (international || n == len(japan)+9 || n == len(japan)+10):
+		if rest := strings.TrimPrefix(d[len(japan):], "0"); len(rest) >= significantMin {
+			return "+" + japan + rest
+		}
+	case strings.HasPrefix(d, northAmerica) && n == 11:
+		return "+" + d
+	case international:
+	case strings.HasPrefix(d, "0") && n > significantMin:
+		return "+" + japan + d[1:]
+	case !strings.HasPrefix(d, "0") && n == 10:
+		return "+" + northAmerica + d
+	}
+	if international {
+		return "+" + d
+	}
+	return d
 }

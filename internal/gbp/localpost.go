@@ -1,7 +1,6 @@
 package gbp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -117,15 +116,7 @@ func ParseRemotePost(raw json.RawMessage) (RemotePost, error) {
 }
 
 // Encode gives the bytes that are stored, shown and sent: <, > and & stay as they are.
-func (p LocalPost) Encode() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(p); err != nil {
-		panic("gbp: a local post always marshals: " + err.Error())
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
+func (p LocalPost) Encode() []byte { return encode(p) }
 
 // Fingerprint identifies the content of a post among the posts of one location: the fields that Google returns unchanged,
 // after NFC, LF and trimming, with Google's dropped zero parts filled in. Pictures count by number only, because their
@@ -165,7 +156,8 @@ func foldText(s string) string {
 	return strings.TrimSpace(norm.NFC.String(s))
 }
 
-// Version is the digest of a post's content and state for expected_version.
+// Version is the digest of a post's content and time of its last edit for expected_version. Its state is no part of it: a
+// post that goes live, or is rejected, is the same post.
 func (r RemotePost) Version() string {
 	h := sha256.New()
 	h.Write(r.Post.Fingerprint())

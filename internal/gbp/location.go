@@ -57,7 +57,7 @@ func OldestSync(list []Location, now time.Time) time.Time {
 	return now
 }
 
-// Profile are the editable fields that the mirror keeps.
+// Profile are the fields of a store's profile that the mirror keeps.
 type Profile struct {
 	Title            string   `json:"title"`
 	StoreCode        string   `json:"store_code,omitempty"`
@@ -70,7 +70,7 @@ type Profile struct {
 	City             string   `json:"city,omitempty"`
 	// AddressSummary is one line for people.
 	AddressSummary string `json:"address_summary,omitempty"`
-	// Hours, categories and attributes are kept as Google's JSON until a tool edits them.
+	// Hours, categories and the opening status are Google's JSON; package profile reads and changes them.
 	RegularHours json.RawMessage `json:"regular_hours,omitempty"`
 	SpecialHours json.RawMessage `json:"special_hours,omitempty"`
 	MoreHours    json.RawMessage `json:"more_hours,omitempty"`
@@ -78,8 +78,10 @@ type Profile struct {
 	OpenInfo     json.RawMessage `json:"open_info,omitempty"`
 }
 
-// Version is a digest of all editable fields of the mirror; a follow-up write passes it as expected_version.
+// Version is a digest of all editable fields of the mirror; a follow-up write passes it as expected_version. City, address and
+// language cannot be edited here and are no part of it; what a confirmation binds is the rendered text, with a city in it.
 func (p Profile) Version() string {
+	p.City, p.AddressSummary, p.LanguageCode = "", "", ""
 	b, err := json.Marshal(p)
 	if err != nil {
 		panic("gbp: a profile always marshals: " + err.Error())

@@ -18,12 +18,8 @@ type MediaName string
 
 // Location is the v1 name of the location that the item belongs to, or "" for a malformed name.
 func (n MediaName) Location() LocationName {
-	parts := strings.Split(string(n), "/")
-	if len(parts) != 6 || parts[0] != "accounts" || parts[2] != "locations" || parts[4] != "media" ||
-		!segment(parts[1]) || !segment(parts[3]) || !segment(parts[5]) || strings.Contains(parts[5], ":") {
-		return ""
-	}
-	return LocationName("locations/" + parts[3])
+	_, l := splitV4(string(n), "media")
+	return l
 }
 
 // MediaFormat is Google's kind of a media item.
@@ -89,15 +85,7 @@ type MediaDataRef struct {
 }
 
 // Encode gives the bytes that are stored, shown and sent: the address stays byte for byte, so <, > and & are not escaped.
-func (m MediaItem) Encode() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(m); err != nil {
-		panic("gbp: a media item always marshals: " + err.Error())
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
+func (m MediaItem) Encode() []byte { return encode(m) }
 
 // Fingerprint identifies what is created among the items of one location: format, category and address.
 func (m MediaItem) Fingerprint() []byte {
@@ -220,19 +208,19 @@ func (d MediaDraft) Item(f MediaFormat) MediaItem {
 // looked at by the media check.
 func (d MediaDraft) Violations(l errs.Locale, at string) []errs.Violation {
 	var out []errs.Violation
-	refuse := func(field, rule string, msg errs.Text) {
-		out = append(out, violation(l, at+"."+field, rule, 0, msg))
+	refuse := func(field, rule, value string, msg errs.Text) {
+		out = append(out, violation(l, at+"."+field, rule, value, 0, msg))
 	}
 	if d.SourceURL == "" {
-		refuse("source_url", "required", errs.T("画像または動画の URL が必要です。", "The address of a photo or video is needed."))
+		refuse("source_url", "required", "", errs.T("画像または動画の URL が必要です。", "The address of a photo or video is needed."))
 	}
 	switch {
 	case d.Category == "":
-		refuse("category", "required", errs.T("カテゴリが必要です。", "A category is needed."))
+		refuse("category", "required", "", errs.T("カテゴリが必要です。", "A category is needed."))
 	case !slices.Contains(MediaCategories(), d.Category):
-		refuse("category", "enum", errs.T("知られていないカテゴリです。", "Google has no such category."))
+		refuse("category", "enum", string(d.Category), errs.T("知られていないカテゴリです。", "Google has no such category."))
 	case d.Category == CategoryCover && strings.TrimSpace(d.Description) != "":
-		refuse("description", "cover_description", errs.T("カバー写真に説明は付けられません。", "A cover photo takes no description."))
+		refuse("description", "cover_description", d.Description, errs.T("カバー写真に説明は付けられません。", "A cover photo takes no description."))
 	}
 	return out
 }

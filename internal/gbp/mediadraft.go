@@ -60,7 +60,7 @@ func RenderMedia(d MediaDraft, loc Location, files SourceFiles, at string, l err
 		before := len(r.violations)
 		address, format = r.file(at+".source_url", u, use, files)
 		if _, takes := LimitsOf(use, format); !takes && len(r.violations) == before {
-			r.refuse(at+".source_url", "video", errs.Tf("%s に動画は使えません。JPEG か PNG の画像を指定してください。", "No video is taken as %s; give a JPEG or PNG picture.", d.Category))
+			r.refuse(at+".source_url", "video", u.String(), errs.Tf("%s に動画は使えません。JPEG か PNG の画像を指定してください。", "No video is taken as %s; give a JPEG or PNG picture.", d.Category))
 		}
 	}
 	description := r.text(at+".description", d.Description, MediaDescriptionMax)

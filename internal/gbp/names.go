@@ -34,18 +34,22 @@ func (l LocationName) V4(a AccountName) string { return string(a) + "/" + string
 
 // Location is the v1 name of the location that a post belongs to, or "" for a malformed name.
 func (p PostName) Location() LocationName {
-	parts := strings.Split(string(p), "/")
-	if len(parts) != 6 || parts[0] != "accounts" || parts[2] != "locations" || parts[4] != "localPosts" {
-		return ""
-	}
-	return LocationName("locations/" + parts[3])
+	_, l := splitV4(string(p), "localPosts")
+	return l
 }
 
-// Valid tells whether every part of the name could be one of Google's: not empty, no dots that climb, nothing that a path
-// gives a meaning to, no control character.
-func (p PostName) Valid() bool {
-	parts := strings.Split(string(p), "/")
-	return p.Location() != "" && segment(parts[1]) && segment(parts[3]) && segment(parts[5])
+// Valid tells whether the name is well-formed.
+func (p PostName) Valid() bool { return p.Location() != "" }
+
+// splitV4 gives the account and the location of a v4 name "accounts/{a}/locations/{l}/{collection}/{id}". Both are "" unless
+// every part could be one of Google's: not empty, no dots that climb, nothing that a path gives a meaning to (the id no colon,
+// behind which a method would stand), no control character.
+func splitV4(name, collection string) (AccountName, LocationName) {
+	p := strings.Split(name, "/")
+	if len(p) != 6 || p[0] != "accounts" || p[2] != "locations" || p[4] != collection || !segment(p[1]) || !segment(p[3]) || !segment(p[5]) || strings.Contains(p[5], ":") {
+		return "", ""
+	}
+	return AccountName("accounts/" + p[1]), LocationName("locations/" + p[3])
 }
 
 // ParseLocationName takes any of the three spellings "123", "locations/123" and "accounts/1/locations/123". The account is

@@ -106,6 +106,9 @@ func TestPhoneAllowed(t *testing.T) {
 	known := []string{"03-1000-0001", "+81 6-1000-0016"}
 	for number, want := range map[string]bool{
 		"03-1000-0001": true, "+81 3-1000-0001": true, "+81310000001": true, "0310000001": true, "06(1000)0016": true,
+		"0081-3-1000-0001": true, "81-3-1000-0001": true, "+81 (0)3-1000-0001": true, "+81 03-1000-0001": true, "０３（１０００）０００１": true, "006-1000-0016": false,
+		"06-1000-0001": false, "+33 3 1000 0001": false, "+33 1 1000 0001": false, "+331000 0001": false, "1000-0001": false, "03-1000-00011": false, "903-1000-0001": false,
+		"+1 310 000 0001": false, "+810310000001": true, "+310000001": false, "310000001": false, "+": false,
 		"03-1000-0002": false, "0120-000-001": false, "": false, "---": false, "0001": false,
 	} {
 		if got := gbp.PhoneAllowed(number, known); got != want {
@@ -114,6 +117,29 @@ func TestPhoneAllowed(t *testing.T) {
 	}
 	if gbp.PhoneAllowed("03-1000-0001", []string{"", "0001"}) {
 		t.Error("an empty or short known number allows everything")
+	}
+	for _, c := range []struct {
+		known, number string
+		want          bool
+	}{
+		{"(212) 555-0100", "+1 212 555 0100", true},
+		{"+12125550100", "1-212-555-0100", true},
+		{"212-555-0100", "312-555-0100", false},
+		{"212-555-0100", "0212-555-0100", false},
+		{"+44 20 7946 0958", "0044 20 7946 0958", true},
+		{"+44 20 7946 0958", "+44 (0)20 7946 0958", true},
+		{"+44 20 7946 0958", "+33 20 7946 0958", false},
+		{"090-1234-5678", "+81-90-1234-5678", true},
+		{"090-1234-5678", "080-1234-5678", false},
+		{"6123 4567", "6123-4567", true},
+		{"6123 4567", "+65 6123 4567", false},
+		{"110", "110", true},
+		{"+", "+", false},
+		{"110", "+81 110", false},
+	} {
+		if got := gbp.PhoneAllowed(c.number, []string{c.known}); got != c.want {
+			t.Errorf("%q with %q: %v", c.number, c.known, got)
+		}
 	}
 }
 

@@ -26,14 +26,15 @@ func (r *publicText) text(at, s string, limit int) string {
 	}
 	out := r.template(at, s)
 	if n := utf8.RuneCountInString(out); limit > 0 && n > limit {
-		r.refuse(at, "max_length", errs.Tf("%[1]d 文字です (上限 %[2]d 文字)。", "%[1]d of %[2]d characters.", n, limit))
+		r.refuse(at, "max_length", out, errs.Tf("%[1]d 文字です (上限 %[2]d 文字)。", "%[1]d of %[2]d characters.", n, limit))
 	}
 	r.suspicions(out)
 	return out
 }
 
-func (r *publicText) refuse(at, rule string, msg errs.Text) {
-	r.violations = append(r.violations, violation(r.locale, at, rule, r.loc.ID, msg))
+// refuse records a broken rule; value is what broke it.
+func (r *publicText) refuse(at, rule, value string, msg errs.Text) {
+	r.violations = append(r.violations, violation(r.locale, at, rule, value, r.loc.ID, msg))
 }
 
 func (r *publicText) warn(code, span string, msg errs.Text) {
@@ -42,10 +43,14 @@ func (r *publicText) warn(code, span string, msg errs.Text) {
 
 // url renders a template and checks that the result is a public http or https address.
 func (r *publicText) url(at, s string) string {
-	out := r.template(at, s)
-	u, err := parsePublicURL(out)
-	if err != nil {
-		r.refuse(at, "url", errs.Tf("URL が正しくありません: %v", "Not a usable URL: %v", err))
+	before := len(r.violations)
+	out := r.urlTemplate(at, s)
+	u, wrong := parsePublicURL(out)
+	if len(r.violations) > before { // what the template lacks is the cause of whatever else is wrong
+		return out
+	}
+	if u == nil {
+		r.refuse(at, "url", quotable(out), errs.Text{JA: "URL が正しくありません: " + wrong.JA, EN: "Not a usable URL: " + wrong.EN})
 		return out
 	}
 	r.links = append(r.links, u.String())

@@ -41,14 +41,10 @@ type Rendered struct {
 	Sources []Source
 }
 
-// RenderPost turns a store's draft into Google's shape. All violations are reported together. now is needed for what is
-// relative to today: scheduled times and events in the past.
-func RenderPost(d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
-	return RenderPostWith(nil, d, loc, now, l)
-}
-
-// RenderPostWith is RenderPost with the media check's verdicts about the post's files.
-func RenderPostWith(files SourceFiles, d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
+// RenderPost turns a store's draft into Google's shape. All violations are reported together. files are the media check's
+// verdicts about the post's files, nil for none. now is needed for what is relative to today: scheduled times and events in the
+// past.
+func RenderPost(files SourceFiles, d PostDraft, loc Location, now time.Time, l errs.Locale) (Rendered, []errs.Violation, []Warning) {
 	r := renderer{draft: d, now: now, files: files, publicText: publicText{loc: loc, locale: l, phoneAdvice: postPhoneAdvice()}}
 	post := r.render()
 	if len(r.violations) > 0 {
@@ -107,7 +103,7 @@ func (r *renderer) renderOnly(mask []string) (p LocalPost) {
 
 func (r *renderer) summary() string {
 	if strings.TrimSpace(r.draft.Summary) == "" && len(r.draft.Media)+r.keptMedia == 0 {
-		r.refuse("post.summary", "required", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
+		r.refuse("post.summary", "required", "", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
 	}
 	return r.text("post.summary", r.draft.Summary, SummaryMax)
 }
@@ -117,18 +113,18 @@ func (r *renderer) topic() {
 	switch d.TopicType {
 	case TopicStandard:
 		if d.Event != nil {
-			r.refuse("post.event", "not_allowed", errs.T("STANDARD の投稿に event は付けられません。topic_type を EVENT にしてください。", "A STANDARD post has no event; use topic_type EVENT."))
+			r.refuse("post.event", "not_allowed", "", errs.T("STANDARD の投稿に event は付けられません。topic_type を EVENT にしてください。", "A STANDARD post has no event; use topic_type EVENT."))
 		}
 	case TopicEvent, TopicOffer:
 		if d.Event == nil {
-			r.refuse("post.event.title", "required", errs.Tf("%s の投稿には event.title が必要です。", "A %s post needs event.title.", d.TopicType))
-			r.refuse("post.event.start_date", "required", errs.Tf("%s の投稿には event の期間 (start_date, end_date) が必要です。", "A %s post needs event.start_date and event.end_date.", d.TopicType))
+			r.refuse("post.event.title", "required", "", errs.Tf("%s の投稿には event.title が必要です。", "A %s post needs event.title.", d.TopicType))
+			r.refuse("post.event.start_date", "required", "", errs.Tf("%s の投稿には event の期間 (start_date, end_date) が必要です。", "A %s post needs event.start_date and event.end_date.", d.TopicType))
 		}
 	default:
-		r.refuse("post.topic_type", "enum", errs.Tf("topic_type %q は使えません。STANDARD, EVENT, OFFER のどれかです。", "topic_type %q is not one of STANDARD, EVENT, OFFER.", d.TopicType))
+		r.refuse("post.topic_type", "enum", d.TopicType, errs.Tf("topic_type %q は使えません。STANDARD, EVENT, OFFER のどれかです。", "topic_type %q is not one of STANDARD, EVENT, OFFER.", d.TopicType))
 	}
 	if d.Offer != nil && d.TopicType != TopicOffer {
-		r.refuse("post.offer", "not_allowed", errs.T("offer は topic_type OFFER の投稿だけに付けられます。", "offer belongs to posts of topic_type OFFER only."))
+		r.refuse("post.offer", "not_allowed", "", errs.T("offer は topic_type OFFER の投稿だけに付けられます。", "offer belongs to posts of topic_type OFFER only."))
 	}
 }
 
@@ -138,12 +134,12 @@ func (r *renderer) action(a *ActionDraft) *CallToAction {
 	}
 	const at = "post.call_to_action"
 	if r.draft.TopicType == TopicOffer {
-		r.refuse(at, "not_allowed", errs.T("OFFER の投稿ではボタンは Google に無視されます。call_to_action を外し、offer.redeem_url を使ってください。", "Google ignores a button on an OFFER; remove call_to_action and use offer.redeem_url."))
+		r.refuse(at, "not_allowed", a.ActionType, errs.T("OFFER の投稿ではボタンは Google に無視されます。call_to_action を外し、offer.redeem_url を使ってください。", "Google ignores a button on an OFFER; remove call_to_action and use offer.redeem_url."))
 		return nil
 	}
 	if a.ActionType == ActionCall {
 		if a.URL != "" {
-			r.refuse(at+".url", "not_allowed", errs.T("CALL はプロフィールの電話番号に発信します。url を外してください。", "CALL dials the phone number on the profile; remove url."))
+			r.refuse(at+".url", "not_allowed", a.URL, errs.T("CALL はプロフィールの電話番号に発信します。url を外してください。", "CALL dials the phone number on the profile; remove url."))
 		}
 		if r.loc.Profile.PrimaryPhone == "" {
 			r.warn("NO_PHONE_ON_PROFILE", "", errs.T("この店舗のプロフィールに電話番号がないため、CALL ボタンは機能しません。", "This store's profile has no phone number, so a CALL button has nothing to dial."))
@@ -151,7 +147,7 @@ func (r *renderer) action(a *ActionDraft) *CallToAction {
 		return &CallToAction{ActionType: a.ActionType}
 	}
 	if a.URL == "" {
-		r.refuse(at+".url", "required", errs.Tf("%s のボタンには url が必要です。", "A %s button needs a url.", a.ActionType))
+		r.refuse(at+".url", "required", "", errs.Tf("%s のボタンには url が必要です。", "A %s button needs a url.", a.ActionType))
 		return nil
 	}
 	return &CallToAction{ActionType: a.ActionType, URL: r.url(at+".url", a.URL)}
@@ -166,7 +162,7 @@ func (r *renderer) event(e *EventDraft) *LocalPostEvent {
 	end, okEnd := r.wallClock(at+".end", e.EndDate, e.EndTime)
 	if okStart && okEnd {
 		if end.Before(start) {
-			r.refuse(at+".end_date", "before_start", errs.Tf("終了 %s が開始 %s より前です。", "The end %s is before the start %s.", end.Format("2006-01-02 15:04"), start.Format("2006-01-02 15:04")))
+			r.refuse(at+".end_date", "before_start", e.EndDate+" "+e.EndTime, errs.Tf("終了 %s が開始 %s より前です。", "The end %s is before the start %s.", end.Format("2006-01-02 15:04"), start.Format("2006-01-02 15:04")))
 		} else if end.Before(wall(r.now.In(r.zone()))) {
 			r.warn("EVENT_IN_PAST", "", errs.Tf("期間は %s (店舗の現地時刻) に終わっています。", "The event ended at %s, the store's local time.", end.Format("2006-01-02 15:04")))
 		}
@@ -193,7 +189,7 @@ func (r *renderer) offer(o *OfferDraft) *LocalPostOffer {
 
 func (r *renderer) media(list []MediaSource) []PostMedia {
 	if len(list) > PostMediaMax {
-		r.refuse("post.media", "max_items", errs.Tf("投稿に付けられる画像は %d 枚までです (%d 枚指定)。", "A post takes at most %d photo; %d were given.", PostMediaMax, len(list)))
+		r.refuse("post.media", "max_items", "", errs.Tf("投稿に付けられる画像は %d 枚までです (%d 枚指定)。", "A post takes at most %d photo; %d were given.", PostMediaMax, len(list)))
 	}
 	var out []PostMedia
 	for i, m := range list {
@@ -203,7 +199,7 @@ func (r *renderer) media(list []MediaSource) []PostMedia {
 			continue
 		}
 		if isVideo(u.Path) {
-			r.refuse(at, "video", errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))
+			r.refuse(at, "video", u.String(), errs.T("投稿に動画は使えません。JPEG か PNG の画像を指定してください。", "Posts take no video; give a JPEG or PNG photo."))
 			continue
 		}
 		address, _ := r.file(at, u, UsePost, r.files)
@@ -219,11 +215,11 @@ func (r *renderer) scheduled(s string) string {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		r.refuse("post.scheduled_time", "date_time", errs.T("scheduled_time は 2026-12-24T09:00:00+09:00 の形で、時差を付けて指定してください。", "scheduled_time must look like 2026-12-24T09:00:00+09:00, offset included."))
+		r.refuse("post.scheduled_time", "date_time", s, errs.T("scheduled_time は 2026-12-24T09:00:00+09:00 の形で、時差を付けて指定してください。", "scheduled_time must look like 2026-12-24T09:00:00+09:00, offset included."))
 		return ""
 	}
 	if !t.After(r.now) {
-		r.refuse("post.scheduled_time", "in_past", errs.Tf("scheduled_time %s は過去です。", "scheduled_time %s is in the past.", s))
+		r.refuse("post.scheduled_time", "in_past", s, errs.Tf("scheduled_time %s は過去です。", "scheduled_time %s is in the past.", s))
 	}
 	r.sendBefore = t
 	return t.UTC().Format(time.RFC3339)
@@ -232,7 +228,7 @@ func (r *renderer) scheduled(s string) string {
 func (r *renderer) wallClock(at, date, clock string) (time.Time, bool) {
 	t, err := time.Parse("2006-01-02 15:04", date+" "+clock)
 	if err != nil {
-		r.refuse(at+"_date", "date", errs.Tf("%q は日時として正しくありません。YYYY-MM-DD と HH:MM で、店舗の現地時刻を指定してください。", "%q is no date and time; give YYYY-MM-DD and HH:MM in the store's local time.", date+" "+clock))
+		r.refuse(at+"_date", "date", date+" "+clock, errs.Tf("%q は日時として正しくありません。YYYY-MM-DD と HH:MM で、店舗の現地時刻を指定してください。", "%q is no date and time; give YYYY-MM-DD and HH:MM in the store's local time.", date+" "+clock))
 		return time.Time{}, false
 	}
 	return t, true
@@ -245,8 +241,8 @@ func (r *renderer) zone() *time.Location {
 	return time.UTC
 }
 
-func violation(l errs.Locale, at, rule string, loc LocationID, msg errs.Text) errs.Violation {
-	return errs.Violation{Path: at, Rule: rule, Message: msg.In(l), LocationID: int64(loc)}
+func violation(l errs.Locale, at, rule, value string, loc LocationID, msg errs.Text) errs.Violation {
+	return errs.Violation{Path: at, Rule: rule, Message: msg.In(l), Value: errs.ShownValue(value), LocationID: int64(loc)}
 }
 
 func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }

@@ -130,7 +130,7 @@ func TestRenderPostRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, l := range []errs.Locale{errs.English, errs.Japanese} {
-				r, v, _ := gbp.RenderPost(c.draft, shibuya(), now, l)
+				r, v, _ := gbp.RenderPost(nil, c.draft, shibuya(), now, l)
 				if got := strings.Join(broken(v), "|"); got != c.want {
 					t.Fatalf("got %q, want %q", got, c.want)
 				}
@@ -154,7 +154,7 @@ func TestF006WallClock(t *testing.T) {
 		loc := shibuya()
 		loc.Timezone = zone
 		d := gbp.PostDraft{TopicType: gbp.TopicEvent, Summary: "x", Event: event("2026-12-25", "07:00", "2026-12-31", "23:59")}
-		r, v, _ := gbp.RenderPost(d, loc, now, errs.English)
+		r, v, _ := gbp.RenderPost(nil, d, loc, now, errs.English)
 		if v != nil {
 			t.Fatal(v)
 		}
@@ -182,7 +182,7 @@ func TestF007EventInPast(t *testing.T) {
 		loc := shibuya()
 		loc.Timezone = c.zone
 		d := gbp.PostDraft{TopicType: gbp.TopicEvent, Summary: "x", Event: event("2026-11-01", "00:00", c.end, c.at)}
-		_, v, w := gbp.RenderPost(d, loc, now, errs.English)
+		_, v, w := gbp.RenderPost(nil, d, loc, now, errs.English)
 		if got := slices.Contains(codes(w), "EVENT_IN_PAST"); got != c.past || v != nil {
 			t.Errorf("%+v: past %v, %v", c, got, v)
 		}
@@ -217,7 +217,7 @@ func TestSuspicions(t *testing.T) {
 		"AT&T;":                                            "",
 		"10% off & more;":                                  "",
 	} {
-		r, v, w := gbp.RenderPost(standard(text), shibuya(), now, errs.English)
+		r, v, w := gbp.RenderPost(nil, standard(text), shibuya(), now, errs.English)
 		got := ""
 		if len(w) > 0 {
 			got = w[0].Code + " " + w[0].Span
@@ -246,21 +246,21 @@ func TestSuspicionsEverywhere(t *testing.T) {
 		for _, s := range []string{"evil.com", "https://evil.com/x"} {
 			d := base()
 			put(&d, s)
-			r, v, _ := gbp.RenderPost(d, shibuya(), now, errs.English)
+			r, v, _ := gbp.RenderPost(nil, d, shibuya(), now, errs.English)
 			if v != nil || len(r.Links) != 1 || gbp.Domain(r.Links[0]) != "evil.com" {
 				t.Errorf("%s %q: links %q, %v", name, s, r.Links, v)
 			}
 		}
 		d := base()
 		put(&d, "090-1234-5678")
-		r, _, w := gbp.RenderPost(d, shibuya(), now, errs.English)
+		r, _, w := gbp.RenderPost(nil, d, shibuya(), now, errs.English)
 		if len(r.Phones) != 1 || !slices.Contains(codes(w), "PHONE_NUMBER_IN_TEXT") {
 			t.Errorf("%s: phones %q, %v", name, r.Phones, codes(w))
 		}
 	}
 	d := base()
 	d.Offer.RedeemURL = "https://evil.com/redeem"
-	if r, _, _ := gbp.RenderPost(d, shibuya(), now, errs.English); !slices.Equal(r.Links, []string{"https://evil.com/redeem"}) {
+	if r, _, _ := gbp.RenderPost(nil, d, shibuya(), now, errs.English); !slices.Equal(r.Links, []string{"https://evil.com/redeem"}) {
 		t.Errorf("redeem_url: %q", r.Links)
 	}
 }
@@ -270,14 +270,14 @@ func TestTemplates(t *testing.T) {
 	d := standard("{{location.title}}|{{ location.store_code }}|{{location.city}}|{{location.phone}}|{{location.website}}")
 	d.CallToAction = &gbp.ActionDraft{ActionType: "BOOK", URL: "https://own.example/{{location.store_code}}?city={{location.city}}"}
 	d.Media = []gbp.MediaSource{{SourceURL: "https://own.example/{{location.store_code}}.jpg"}}
-	r, v, _ := gbp.RenderPost(d, shibuya(), now, errs.English)
+	r, v, _ := gbp.RenderPost(nil, d, shibuya(), now, errs.English)
 	if v != nil {
 		t.Fatal(v)
 	}
 	if r.Post.Summary != "こもれび珈琲 渋谷店|SHIBUYA001|渋谷区|03-1000-0000|https://own.example/stores/shibuya001" {
 		t.Errorf("summary %q", r.Post.Summary)
 	}
-	if r.Post.CallToAction.URL != "https://own.example/SHIBUYA001?city=渋谷区" || r.Post.Media[0].SourceURL != "https://own.example/SHIBUYA001.jpg" {
+	if r.Post.CallToAction.URL != "https://own.example/SHIBUYA001?city=%E6%B8%8B%E8%B0%B7%E5%8C%BA" || r.Post.Media[0].SourceURL != "https://own.example/SHIBUYA001.jpg" {
 		t.Errorf("urls %q %q", r.Post.CallToAction.URL, r.Post.Media[0].SourceURL)
 	}
 	for name, c := range map[string]struct {
@@ -295,7 +295,7 @@ func TestTemplates(t *testing.T) {
 	} {
 		loc := shibuya()
 		c.change(&loc.Profile)
-		_, v, _ := gbp.RenderPost(standard(c.text), loc, now, errs.English)
+		_, v, _ := gbp.RenderPost(nil, standard(c.text), loc, now, errs.English)
 		if got := strings.Join(broken(v), "|"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -456,7 +456,7 @@ func FuzzRenderPost(f *testing.F) {
 		if photo != "" {
 			d.Media = []gbp.MediaSource{{SourceURL: photo}}
 		}
-		r, v, _ := gbp.RenderPost(d, shibuya(), now, errs.English)
+		r, v, _ := gbp.RenderPost(nil, d, shibuya(), now, errs.English)
 		if (len(v) > 0) == (len(r.Payload) > 0) {
 			t.Fatalf("violations %v beside payload %s", v, r.Payload)
 		}

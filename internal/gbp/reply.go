@@ -34,13 +34,13 @@ func RenderReply(comment string, loc Location, l errs.Locale) (RenderedReply, []
 		"Google tends to reject replies with a phone number in them; refer to the number on the profile instead.")}
 	out := RenderedReply{Comment: NormalReply(r.text(at, comment, 0))}
 	if !strings.ContainsFunc(out.Comment, legible) && len(r.violations) == 0 {
-		r.refuse(at, "required", errs.T("返信の本文が空です。", "The reply has no text."))
+		r.refuse(at, "required", "", errs.T("返信の本文が空です。", "The reply has no text."))
 	}
 	if n := len(out.Comment); n > ReplyBytes {
-		r.refuse(at, "max_bytes", errs.Tf("%[1]s バイトです (上限 %[2]s バイト、日本語は 1 文字 3 バイト)。", "%[1]s of %[2]s bytes (UTF-8).", grouped3(n), grouped3(ReplyBytes)))
+		r.refuse(at, "max_bytes", out.Comment, errs.Tf("%[1]s バイトです (上限 %[2]s バイト、日本語は 1 文字 3 バイト)。", "%[1]s of %[2]s bytes (UTF-8).", grouped3(n), grouped3(ReplyBytes)))
 	}
 	if !utf8.ValidString(out.Comment) || strings.ContainsFunc(out.Comment, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }) {
-		r.refuse(at, "characters", errs.T("改行とタブ以外の制御文字、または UTF-8 でない文字が含まれています。", "It holds a control character other than a line break or tab, or broken UTF-8."))
+		r.refuse(at, "characters", out.Comment, errs.T("改行とタブ以外の制御文字、または UTF-8 でない文字が含まれています。", "It holds a control character other than a line break or tab, or broken UTF-8."))
 	}
 	if len(r.violations) > 0 {
 		return RenderedReply{}, r.violations, r.warnings

@@ -1,12 +1,10 @@
 package gbp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -16,31 +14,18 @@ type ReviewName string
 
 // Account is the account of the name, or "" for a malformed name.
 func (n ReviewName) Account() AccountName {
-	if parts, ok := n.parts(); ok {
-		return AccountName("accounts/" + parts[1])
-	}
-	return ""
+	a, _ := splitV4(string(n), "reviews")
+	return a
 }
 
 // Location is the v1 name of the reviewed location, or "" for a malformed name.
 func (n ReviewName) Location() LocationName {
-	if parts, ok := n.parts(); ok {
-		return LocationName("locations/" + parts[3])
-	}
-	return ""
+	_, l := splitV4(string(n), "reviews")
+	return l
 }
 
-// Valid tells whether every part of the name could be one of Google's: not empty, no dots that climb, nothing that a path
-// gives a meaning to, no control character.
-func (n ReviewName) Valid() bool {
-	parts, ok := n.parts()
-	return ok && segment(parts[1]) && segment(parts[3]) && segment(parts[5])
-}
-
-func (n ReviewName) parts() ([]string, bool) {
-	parts := strings.Split(string(n), "/")
-	return parts, len(parts) == 6 && parts[0] == "accounts" && parts[2] == "locations" && parts[4] == "reviews"
-}
+// Valid tells whether the name is well-formed.
+func (n ReviewName) Valid() bool { return n.Location() != "" }
 
 // Google's states of a reply (reviewReplyState, since 2026-04). The set is open: an unknown state is kept as it came, and ""
 // is an answer without a state.
@@ -199,13 +184,7 @@ func (r RemoteReview) Says(comment string) bool {
 
 // ReplyBody is the body of Google's updateReply, byte for byte as it is stored, shown and sent.
 func ReplyBody(comment string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(struct {
+	return encode(struct {
 		Comment string `json:"comment"`
-	}{comment}); err != nil {
-		panic("gbp: a reply always marshals: " + err.Error())
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	}{comment})
 }

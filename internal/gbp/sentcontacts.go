@@ -13,7 +13,7 @@ func SentContacts(payload []byte) (links, phones []string) {
 	walk = func(v any) {
 		switch v := v.(type) {
 		case string:
-			if _, err := parsePublicURL(v); err == nil {
+			if u, _ := parsePublicURL(v); u != nil {
 				links = append(links, v)
 				return
 			}

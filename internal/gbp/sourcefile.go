@@ -44,16 +44,16 @@ type SourceFiles map[Source]SourceFile
 // sourceURL fills in the address of a file and judges its spelling. ok is false when it cannot be handed to Google.
 func (r *publicText) sourceURL(at, s string) (u *url.URL, ok bool) {
 	before := len(r.violations)
-	filled := r.template(at, s)
-	u, err := parsePublicURL(filled)
+	filled := r.urlTemplate(at, s)
+	u, wrong := parsePublicURL(filled)
 	switch {
 	case len(r.violations) > before: // what the template lacks is the cause of whatever else is wrong
-	case err != nil:
-		r.refuse(at, "url", errs.Tf("画像・動画の URL が正しくありません: %v", "Not a usable photo or video address: %v", err))
+	case u == nil:
+		r.refuse(at, "url", quotable(filled), errs.Text{JA: "画像・動画の URL が正しくありません: " + wrong.JA, EN: "Not a usable photo or video address: " + wrong.EN})
 	case u.Scheme != "https":
-		r.refuse(at, "https", errs.T("画像・動画の URL は https だけです。", "Photo and video addresses must be https."))
+		r.refuse(at, "https", filled, errs.T("画像・動画の URL は https だけです。", "Photo and video addresses must be https."))
 	case SharePage(u):
-		r.refuse(at, "viewer_page", errs.T("これは共有ページの URL で、画像そのものではありません。画像ファイルの直接の URL を指定してください。", "This link opens a viewer page, not an image; give the direct address of the image file."))
+		r.refuse(at, "viewer_page", filled, errs.T("これは共有ページの URL で、画像そのものではありません。画像ファイルの直接の URL を指定してください。", "This link opens a viewer page, not an image; give the direct address of the image file."))
 	}
 	if len(r.violations) > before {
 		return nil, false
@@ -84,9 +84,7 @@ func (r *publicText) file(at string, u *url.URL, use MediaUse, files SourceFiles
 }
 
 func (f FileRefusal) violation(at string, loc LocationID, l errs.Locale) errs.Violation {
-	v := violation(l, at, f.Rule, loc, f.Text)
-	v.Value = f.Found
-	return v
+	return violation(l, at, f.Rule, f.Found, loc, f.Text)
 }
 
 func guessFormat(u *url.URL) MediaFormat {

@@ -7,36 +7,96 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Top-level domains that make a bare name in a text a link. Those that are words of their own count only with a path behind
-// them, so that a missing space after a full stop is no link ("…come in.To order").
+// alphabet are the characters of names in scripts that are written with spaces. In Japanese, Korean and Thai text a name has
+// prose right beside it ("詳細はown.exampleへ"), so their letters are no part of it here; idnName is for names in them.
 const (
-	plainTLD = `com|net|org|info|biz|io|ly|tv|cc|gg|gl|xyz|icu|vip|dev|mobi|asia|tokyo|example|jp|uk|de|fr|nl|es|eu|cn|ru|kr|tw|hk|sg|th|vn|au|nz|ca|br`
-	wordTLD  = `app|at|be|blog|click|cloud|club|co|id|in|is|it|link|live|me|news|no|one|online|page|ph|pro|shop|site|so|store|tech|to|top|us`
+	alphabet = `\p{Latin}\p{Greek}\p{Cyrillic}\p{Armenian}\p{Hebrew}\p{Arabic}\p{Devanagari}0-9`
+	label    = `[` + alphabet + `](?:[` + alphabet + `-]{0,61}[` + alphabet + `])?`
+	beside   = `\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}ー`
 )
 
 var (
 	schemeLink = regexp.MustCompile(`(?i)\bhttps?:/+[^\s<>"'、。）」』]+|\bwww\.[^\s<>"'、。）」』]+\.[^\s<>"'、。）」』]+`)
-	bareLink   = regexp.MustCompile(`(?i)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:(?:` + plainTLD + `)\b(?:/[!-~]*)?|(?:` + wordTLD + `)/[!-~]+)`)
-	// idnLink is a name whose last label but one ends in a letter beyond ASCII.
-	idnLink = regexp.MustCompile(`(?i)[\p{L}\p{N}-]*[^\x00-\x7f\P{L}]\.(?:` + plainTLD + `)\b(?:/[!-~]*)?`)
+	bareName   = regexp.MustCompile(`(?:` + label + `\.)+` + label)
+	// idnName is a name that ends in a letter of the other scripts before its last dot or behind it.
+	idnName = regexp.MustCompile(`[\p{L}\p{N}-]*[` + beside + `]\.[a-zA-Z][a-zA-Z0-9-]*|[\p{L}\p{N}-]+\.[` + beside + `]+`)
+	// behindName is what makes a name an address whatever it looks like: a path, a port, a query.
+	behindName = regexp.MustCompile(`^(?:(?::\d{1,5})?/[!-~]+|:\d{4,5}\b|\?\w+=[!-~]*)`)
 )
 
+// mailbox is the part of a mail address up to its @; without one, a name behind an @ is somebody's handle.
+var mailbox = regexp.MustCompile(`[\p{L}\p{N}._%+-]@$`)
+
 // FindLinks gives the links that a text shows to its readers, each as a URL with a scheme: addresses with http or https,
-// names that begin with www, and bare domain names such as "shop.example.com/sale", also in full-width letters. The domain of
-// a mail address counts too.
+// names that begin with www, and bare domain names such as "shop.example.com/sale" under any top-level domain there is (see
+// readsAsLink), also in full-width letters. The domain of a mail address counts too.
 func FindLinks(s string) []string {
 	var out []string
+	add := func(m string) {
+		if l := withScheme(trimLink(m)); !strings.HasSuffix(l, "://") {
+			out = append(out, l)
+		}
+	}
 	for _, z := range zones(foldLinks(s), func(b byte) bool { return b == '.' }, 200, 200) {
-		for _, re := range []*regexp.Regexp{schemeLink, bareLink, idnLink} {
-			z = re.ReplaceAllStringFunc(z, func(m string) string {
-				if l := withScheme(trimLink(m)); !strings.HasSuffix(l, "://") {
-					out = append(out, l)
-				}
-				return " "
-			})
+		z = schemeLink.ReplaceAllStringFunc(z, func(m string) string {
+			add(m)
+			return " "
+		})
+		for _, name := range []*regexp.Regexp{bareName, idnName} {
+			z = withoutNames(z, name, add)
 		}
 	}
 	return out
+}
+
+// withoutNames reports the names in a text that read as links, with what belongs to them behind, and gives the rest.
+func withoutNames(z string, names *regexp.Regexp, add func(string)) string {
+	var rest strings.Builder
+	for {
+		at := names.FindStringIndex(z)
+		if at == nil {
+			rest.WriteString(z)
+			return rest.String()
+		}
+		behind := behindName.FindString(z[at[1]:])
+		sure := unsure
+		if at[0] > 0 && z[at[0]-1] == '@' {
+			if sure = handle; mailbox.MatchString(z[:at[0]]) {
+				sure = certain
+			}
+		}
+		end := linkEnd(z[at[0]:at[1]], behind != "", sure)
+		rest.WriteString(z[:at[0]])
+		if end == 0 {
+			rest.WriteString(z[at[0]:at[1]])
+			z = z[at[1]:]
+			continue
+		}
+		if end += at[0]; end == at[1] {
+			end += len(behind)
+		}
+		add(z[at[0]:end])
+		rest.WriteByte(' ')
+		z = z[end:]
+	}
+}
+
+// linkEnd is where the longest beginning of a dotted name ends that reads as a link, 0 for none: of "evil.com.Then" it is
+// "evil.com", and "own.example" must not be read out of "own.example.evil.com".
+func linkEnd(name string, behind bool, before sureness) (end int) {
+	labels := strings.Split(name, ".")
+	n := len(labels[0])
+	for i := 1; i < len(labels); i++ {
+		n += 1 + len(labels[i])
+		sure := before
+		if end > 0 || behind && i == len(labels)-1 {
+			sure = certain
+		}
+		if readsAsLink(labels[:i+1], sure) {
+			end = n
+		}
+	}
+	return end
 }
 
 // foldLinks is foldForSearch without its dashes: a name may hold them.
@@ -52,7 +112,7 @@ func withScheme(m string) string {
 // trimLink cuts the punctuation of the sentence off, and text that follows without a space, as is usual in Japanese. What
 // follows stays when it could be a part of the name: "own.example" must not be read out of "own.exampleа.evil.example".
 func trimLink(m string) string {
-	if i := strings.IndexFunc(m, func(r rune) bool { return r >= 0x80 }); i > 0 && !strings.ContainsAny(m[i:], "./@:") && strings.Contains(m[:i], ".") {
+	if i := strings.IndexFunc(m, func(r rune) bool { return r >= 0x80 }); i > 0 && !strings.ContainsAny(m[i:], "./@:") && strings.Contains(strings.TrimRight(m[:i], "."), ".") {
 		m = m[:i]
 	}
 	return strings.TrimRight(m, `.,;:!?)]}'"`)

@@ -33,17 +33,6 @@ type PostUpdate struct {
 // Canonical is the canonical form as bytes.
 func (u PostUpdate) Canonical() []byte { return encode(u) }
 
-// encode gives JSON with <, > and & as they are.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("gbp: a change always marshals: " + err.Error())
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
 // postPatch is the body of localPosts.patch: masked fields only. A masked one that is absent is cleared.
 type postPatch struct {
 	Summary      string          `json:"summary,omitempty"`
@@ -103,7 +92,7 @@ func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now
 		cleared := slices.Contains(c.Clear, word)
 		switch {
 		case given && cleared:
-			r.refuse("post.clear", "contradiction", errs.Tf("%s を変更と clear の両方に指定しています。", "%s is both changed and cleared.", word))
+			r.refuse("post.clear", "contradiction", word, errs.Tf("%s を変更と clear の両方に指定しています。", "%s is both changed and cleared.", word))
 		case given:
 			set()
 			mask = append(mask, field)
@@ -118,11 +107,11 @@ func RenderPostUpdate(c PostChange, old RemotePost, loc Location, at string, now
 	emptied := slices.ContainsFunc(c.Clear, func(word string) bool { return strings.HasPrefix(word, "offer.") })
 	take("offer", c.Offer != nil || emptied, func() { r.draft.Offer = c.Offer.over(was.Offer, c.Clear) }, func() { r.draft.Offer = nil })
 	if len(mask) == 0 && len(r.violations) == 0 {
-		r.refuse("post", "nothing_changes", errs.T("変更する項目がありません。", "There is nothing to change."))
+		r.refuse("post", "nothing_changes", "", errs.T("変更する項目がありません。", "There is nothing to change."))
 	}
 	after := old.Post.With(r.renderOnly(mask), mask)
 	if len(r.violations) == 0 && bytes.Equal(after.Fingerprint(), old.Post.Fingerprint()) {
-		r.refuse("post", "nothing_changes", errs.T("投稿はすでにこの内容です。変更する項目がありません。", "The post reads like this already; there is nothing to change."))
+		r.refuse("post", "nothing_changes", "", errs.T("投稿はすでにこの内容です。変更する項目がありません。", "The post reads like this already; there is nothing to change."))
 	}
 	for i, v := range r.violations {
 		r.violations[i].Path = at + strings.TrimPrefix(v.Path, "post")

@@ -1,9 +1,6 @@
 package gbp
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // View is what people and agents are shown of something before or after a write: an object in the words of its kind (a local
 // post in Google's fields, a reply as {"comment": …}, store data in the words of the contract). Empty is nothing, as before a
@@ -11,15 +8,7 @@ import (
 type View json.RawMessage
 
 // ViewOf shows a value that marshals to an object, with <, > and & as they are.
-func ViewOf(v any) View {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("gbp: what is shown always marshals: " + err.Error())
-	}
-	return View(bytes.TrimRight(b.Bytes(), "\n"))
-}
+func ViewOf(v any) View { return View(encode(v)) }
 
 // Post reads the view of a local post; what is none gives the zero post.
 func (v View) Post() (p LocalPost) {

@@ -60,8 +60,8 @@ func TestF021Names(t *testing.T) {
 func TestSegmentsAreEscaped(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(404, envelope(404, "NOT_FOUND", "")), nil)
-	_, _ = b.GetLocalPost(t.Context(), ref, "accounts/ア/locations/b;c/localPosts/d:e")
-	if got, want := b.requests()[0].path, "/mybusiness.googleapis.com/v4/accounts/%E3%82%A2/locations/b%3Bc/localPosts/d:e"; got != want {
+	_, _ = b.GetLocalPost(t.Context(), ref, "accounts/ア/locations/b;c/localPosts/d+e=")
+	if got, want := b.requests()[0].path, "/mybusiness.googleapis.com/v4/accounts/%E3%82%A2/locations/b%3Bc/localPosts/d+e="; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -29,7 +29,8 @@ type VoiceOfMerchant struct {
 	Detail string
 }
 
-// GetVoiceOfMerchant reads the state of one location.
+// GetVoiceOfMerchant reads the state of one location, with the reason where it has no voice. No tool calls it yet: lists of
+// locations say whether there is one (metadata.hasVoiceOfMerchant), and not why not.
 func (c *Client) GetVoiceOfMerchant(ctx context.Context, ref Ref, name gbp.LocationName) (VoiceOfMerchant, error) {
 	k := call{name: "locations.getVoiceOfMerchantState", ref: ref}
 	if failed := k.location(name); failed != nil {
@@ -70,7 +71,8 @@ type Category struct {
 }
 
 // BatchGetCategories reads categories ("categories/gcid:cafe", at most 20) with their kinds of more hours, in a language (BCP 47)
-// and for a region ("JP"; "" for none). Google leaves out what it does not know.
+// and for a region ("JP"; "" for none). Google leaves out what it does not know. No tool calls it yet; see profile.Context for
+// what would become of the kinds of hours.
 func (c *Client) BatchGetCategories(ctx context.Context, ref Ref, names []string, region, language string) ([]Category, error) {
 	k := call{name: "categories.batchGet", ref: ref}
 	if len(names) == 0 || len(names) > categoryBatch || language == "" {

@@ -405,6 +405,10 @@ func TestSimulatorStoreReads(t *testing.T) {
 	if sum == 0 {
 		t.Error("no figures at all")
 	}
+	every, err := w.FetchDailyMetrics(t.Context(), w.mine, name, gbp.DailyMetrics(), day(to), day(to))
+	if err != nil || len(every) != 12 { // as many as the discovery document names
+		t.Errorf("%d metrics: %v", len(every), err)
+	}
 	var found []string
 	truncated, err := w.FindLocations(t.Context(), w.mine, group, `storeCode="SHINJUKU001" OR storeCode="GINZA001"`, func(page []gbp.Location) error {
 		for _, l := range page {

@@ -71,7 +71,8 @@ func (c *container) remove(ctx context.Context, f *finder) {
 	_ = exec.CommandContext(ctx, f.command("docker"), "rm", "--force", "--volumes", c.id).Run()
 }
 
-// awaitContainer asks until ask returns nil, startTimeout is over, or the engine says that the container is gone.
+// awaitContainer asks until ask returns nil or startTimeout is over. The engine is not asked: a container that is gone is
+// waited for to the end.
 func awaitContainer(ctx context.Context, ask func() error) error {
 	never := &process{done: make(chan struct{})}
 	return await(ctx, never, ask)

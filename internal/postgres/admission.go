@@ -107,7 +107,7 @@ func (db *DB) OwnContacts(ctx context.Context, tenant authn.TenantID) (c admissi
 			FROM mappy.location WHERE tenant_id = $1 AND gone_at IS NULL`, tenant)
 	})
 	for _, r := range rows {
-		if d := gbp.Domain(r.Site); d != "" {
+		if d := gbp.OwnSite(r.Site); d != "" {
 			c.Domains = append(c.Domains, d)
 		}
 		if r.Phone != "" {

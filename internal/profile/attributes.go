@@ -25,7 +25,8 @@ type Attribute struct {
 	// Value is the choice of an attribute with one choice, such as wi_fi: "free_wi_fi".
 	Value string `json:"value,omitempty" jsonschema:"choice of an attribute with one choice"`
 	// Values and UnsetValues are the choices of an attribute with several: which hold, and which expressly do not. A part that
-	// is absent stays as it is, less what the other part takes over.
+	// is absent stays as it is, less what the other part takes over; it can be absent only where the present ones are known,
+	// because Google replaces both together.
 	Values      []string `json:"values,omitempty" jsonschema:"choices that hold"`
 	UnsetValues []string `json:"unset_values,omitempty" jsonschema:"choices that expressly do not hold"`
 	URLs        []string `json:"urls,omitempty" jsonschema:"addresses of an address attribute"`
@@ -125,14 +126,16 @@ func attributeWords(list []attribute) []Attribute {
 }
 
 // attributes applies a change of attributes and gives the names that it touches. Without the present ones it can set and
-// remove, but not replace everything, because what is to go is not known.
+// remove whole attributes, but neither replace everything nor change one side of several choices, because what is to go or to
+// stay is not known (current_unknown).
 func (j *judge) attributes(after *Snapshot, c *AttributeChange) (touched []string) {
 	const at = "attributes"
 	if c == nil || !c.shape(j, at) {
 		return nil
 	}
 	list, readable := readAttributes(after.Attributes)
-	if (!readable || after.Attributes == nil) && c.Set != nil {
+	known := readable && after.Attributes != nil
+	if !known && c.Set != nil {
 		j.refuse(at+".set", "current_unknown", "", errs.T("現在の属性が分からないため、全体の置き換えはできません。変更する属性だけを指定してください。", "The present attributes are not known, so they cannot be replaced as a whole; name the ones to change."))
 		return nil
 	}
@@ -173,6 +176,10 @@ func (j *judge) attributes(after *Snapshot, c *AttributeChange) (touched []strin
 			var present Attribute
 			if n >= 0 {
 				present = old[n].Attribute
+			}
+			if !known && (a.Values == nil) != (a.UnsetValues == nil) {
+				j.refuse(path, "current_unknown", a.Name, errs.T("現在の選択肢が分からないため、片方だけの変更はできません (Google ではもう片方が消えます)。先に location.get で店舗を読み取るか、values と unset_values の両方を指定してください。", "The present choices are not known, and Google would drop those that are not sent; read the store with location.get first, or give both values and unset_values."))
+				continue
 			}
 			if a, ok := j.attribute(path, a, present); ok {
 				touch(a.Name)

@@ -73,3 +73,29 @@ func TestAttributesRefused(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// One side of an attribute with several choices is completed from what the store has. Where that was never read, Google would
+// drop the other side, and nothing would notice.
+func TestOneSideOfUnknownChoicesIsRefused(t *testing.T) {
+	t.Parallel()
+	unreadable := full(t)
+	unreadable.Attributes = []byte(`[{"name":"pay_cards"}]`)
+	for name, s := range map[string]Snapshot{"never read": full(t), "unreadable": unreadable} {
+		for _, op := range []string{`[%s]`, `{"change":[%s]}`, `{"add":[%s]}`} {
+			for _, side := range []string{`"unset_values":["jcb"]`, `"values":["visa"]`} {
+				in := strings.ReplaceAll(op, "%s", `{"name":"pay_cards",`+side+`}`)
+				got := refused(t, s, `{"attributes":`+in+`}`, context())
+				if len(got) != 1 || !strings.HasSuffix(got[0], "[0] current_unknown") {
+					t.Errorf("%s %s: %q", name, in, got)
+				}
+			}
+		}
+		p, _ := apply(t, s, `{"attributes":[{"name":"pay_cards","values":["visa"],"unset_values":["jcb"]}]}`)
+		same(t, name, p.AttributeBody, `{"attributes":[{"name":"attributes/pay_cards","repeatedEnumValue":{"setValues":["visa"],"unsetValues":["jcb"]}}],"name":"locations/12345678901234567890/attributes"}`)
+	}
+	// Known to have none is not unknown.
+	none := full(t)
+	none.Attributes = []byte(`[]`)
+	p, _ := apply(t, none, `{"attributes":[{"name":"pay_cards","unset_values":["jcb"]}]}`)
+	same(t, "none", p.AttributeBody, `{"attributes":[{"name":"attributes/pay_cards","repeatedEnumValue":{"unsetValues":["jcb"]}}],"name":"locations/12345678901234567890/attributes"}`)
+}

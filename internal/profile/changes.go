@@ -77,11 +77,6 @@ func (c Changes) Named() []string {
 	return slices.DeleteFunc(Fields(), func(f string) bool { return !set[f] })
 }
 
-// NeedsConfirmation are the named fields whose change a person has to confirm whatever the number of stores.
-func (c Changes) NeedsConfirmation() []string {
-	return slices.DeleteFunc(c.Named(), func(f string) bool { return f != Title && f != CategoryField && f != OpenStatus })
-}
-
 // Normalise takes Google's prefixes off category and attribute names and sorts clear without repeats. Its result is the
 // canonical form: what is hashed, previewed and stored. The receiver is left as it is.
 func (c Changes) Normalise() Changes {

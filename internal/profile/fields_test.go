@@ -233,9 +233,6 @@ func TestNames(t *testing.T) {
 	if d := cmp.Diff([]string{"title", "phone_numbers", "website_url", "categories", "open_status", "labels", "attributes"}, c.Named()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"title", "categories", "open_status"}, c.NeedsConfirmation()); d != "" {
-		t.Error(d)
-	}
 	want := `{"title":"t","categories":{"primary":"gcid:cafe"},"open_status":"OPEN","labels":["a"],"attributes":{"remove":["x"]},"clear":["phone_numbers.additional","website_url"]}`
 	if got := string(encode(c)); got != want {
 		t.Errorf("canonical form:\n got %s\nwant %s", got, want)

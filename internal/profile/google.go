@@ -25,10 +25,10 @@ func (j *judge) googleEdits(p *Patch) {
 		case g != "" && covers(u.Diff, g):
 			if changed {
 				p.Contested = append(p.Contested, f)
-				j.warn("PENDING_GOOGLE_EDIT", f, errs.Tf("Google は %[1]s を別の値で表示しています: %[2]s。この変更はそれを上書きします。", "Google shows another %[1]s: %[2]s. This change overrides it.", f, cut(string(live.word(f)))))
+				j.warn("PENDING_GOOGLE_EDIT", f, errs.Tf("Google は %[1]s を別の値で表示しています: %[2]s。この変更はそれを上書きします。", "Google shows another %[1]s: %[2]s. This change overrides it.", f, errs.ShownValue(string(live.word(f)))))
 				continue
 			}
-			j.warn("PENDING_GOOGLE_EDIT", f, errs.Tf("Google は %[1]s を別の値で表示しています: %[2]s。この変更では触れません。", "Google shows another %[1]s: %[2]s. This change does not touch it.", f, cut(string(live.word(f)))))
+			j.warn("PENDING_GOOGLE_EDIT", f, errs.Tf("Google は %[1]s を別の値で表示しています: %[2]s。この変更では触れません。", "Google shows another %[1]s: %[2]s. This change does not touch it.", f, errs.ShownValue(string(live.word(f)))))
 		case g != "" && covers(u.Pending, g) && changed:
 			j.warn("PENDING_GOOGLE_EDIT", f, errs.Tf("%s の以前の変更がまだ Google で審査中です。", "An earlier change of %s is still being reviewed by Google.", f))
 		}
@@ -41,11 +41,4 @@ func covers(mask []string, field string) bool {
 		head, _, _ := strings.Cut(m, ".")
 		return strings.EqualFold(strings.ReplaceAll(head, "_", ""), field)
 	})
-}
-
-func cut(s string) string {
-	if r := []rune(s); len(r) > valueMax {
-		return string(r[:valueMax]) + "…"
-	}
-	return s
 }

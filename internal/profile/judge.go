@@ -18,7 +18,9 @@ type Context struct {
 	At     string
 	Now    time.Time
 	Locale errs.Locale
-	// HoursTypes are the kinds of more_hours that the store's categories have (categories.batchGet); nil is not known.
+	// HoursTypes are the kinds of more_hours that the store's categories have; nil is not known, and an unusual kind is a warning
+	// then instead of a refusal. Nothing sets them yet: admission calls no Google, and the mirror keeps categories without
+	// Google's catalogue. A sync that keeps what gbpapi.BatchGetCategories answers would.
 	HoursTypes []string
 	// GoogleUpdate is Google's own version of the location where it was read; nil is not known.
 	GoogleUpdate *GoogleUpdate
@@ -32,9 +34,6 @@ type GoogleUpdate struct {
 	// Live is the live version.
 	Live Snapshot
 }
-
-// valueMax bounds what a violation quotes.
-const valueMax = 100
 
 type judge struct {
 	Context
@@ -59,10 +58,7 @@ func (j *judge) refuse(path, rule, value string, msg errs.Text) {
 	if path != "" {
 		at += "." + path
 	}
-	if r := []rune(value); len(r) > valueMax {
-		value = string(r[:valueMax]) + "…"
-	}
-	j.violations = append(j.violations, errs.Violation{Path: at, Rule: rule, Message: msg.In(j.Locale), Value: value, LocationID: int64(j.Location.ID)})
+	j.violations = append(j.violations, errs.Violation{Path: at, Rule: rule, Message: msg.In(j.Locale), Value: errs.ShownValue(value), LocationID: int64(j.Location.ID)})
 }
 
 func (j *judge) warn(code, span string, msg errs.Text) {

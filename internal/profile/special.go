@@ -27,7 +27,8 @@ type SpecialHours struct {
 	Date string `json:"date,omitempty" jsonschema:"YYYY-MM-DD"`
 	From string `json:"from,omitempty" jsonschema:"first day of a range, YYYY-MM-DD"`
 	To   string `json:"to,omitempty" jsonschema:"last day of a range, YYYY-MM-DD"`
-	// Open and Close are as in Hours, except that a close on the next day is 11:59 at the latest.
+	// Open and Close are as in Hours, except that a close on the next day is 11:59 at the latest, and that both are less than 24
+	// hours apart unless they are 00:00 and 24:00.
 	Open    string `json:"open,omitempty" jsonschema:"opening time, HH:MM"`
 	Close   string `json:"close,omitempty" jsonschema:"closing time, HH:MM to 24:00; at or before open means the next day"`
 	Open24h bool   `json:"open_24h,omitempty" jsonschema:"true: open the whole day"`
@@ -217,6 +218,10 @@ func (j *judge) laySpecial(at string, list, current []special, entries []Special
 		}
 		if s.close > lastClose {
 			refuse("close", "too_late", h.Close, errs.T("特別営業時間は翌日の 11:59 までです。", "Special hours end at 11:59 of the next day at the latest."))
+			continue
+		}
+		if s.open > 0 && s.close-s.open >= dayMinutes { // Google: less than 24 hours, the whole of one day apart
+			refuse("close", "too_long", h.Close, errs.T("特別営業時間の 1 件は 24 時間未満です。終日営業なら open_24h を指定してください。", "A special period is shorter than 24 hours; use open_24h for the whole day."))
 			continue
 		}
 		if len(list)+len(days) > 2*SpecialMax { // a bound on the work; the rule about the total is judged at the end

@@ -21,6 +21,8 @@ func TestSpecialHours(t *testing.T) {
 			`,{"startDate":{"year":2026,"month":12,"day":31},"openTime":{"hours":11},"closeTime":{"hours":14,"minutes":30}},{"startDate":{"year":2026,"month":12,"day":31},"openTime":{"hours":17},"closeTime":{"hours":22}}`,
 		`[{"date":"2026-12-31","open":"18:00","close":"05:00"}]`:  christmas + `,{"startDate":{"year":2026,"month":12,"day":31},"openTime":{"hours":18},"endDate":{"year":2027,"month":1,"day":1},"closeTime":{"hours":5}}`,
 		`[{"date":"2026-12-25","open_24h":true}]`:                 `{"startDate":{"year":2026,"month":12,"day":25},"openTime":{},"closeTime":{"hours":24}}`,
+		`[{"date":"2026-12-25","open":"00:00","close":"24:00"}]`:  `{"startDate":{"year":2026,"month":12,"day":25},"openTime":{},"closeTime":{"hours":24}}`,
+		`[{"date":"2026-12-31","open":"09:00","close":"08:59"}]`:  christmas + `,{"startDate":{"year":2026,"month":12,"day":31},"openTime":{"hours":9},"endDate":{"year":2027,"month":1,"day":1},"closeTime":{"hours":8,"minutes":59}}`,
 		`[{"date":"2028-02-29","closed":true}]`:                   christmas + "," + day(2028, 2, 29),
 		`{"set":[{"date":"2026-11-30","closed":true}]}`:           day(2026, 11, 30),
 		`{"add":[{"date":"2026-12-24","closed":true}]}`:           day(2026, 12, 24) + "," + christmas,
@@ -77,6 +79,9 @@ func TestSpecialHoursRefused(t *testing.T) {
 		`[{"date":"2026-12-31","open":"09:00","close":"12:00"},{"date":"2026-12-31","open":"11:59","close":"13:00"}]`: {".special_hours[1] overlap"},
 		`[{"date":"2026-12-31","open":"22:00","close":"03:00"},{"date":"2027-01-01","open":"02:00","close":"13:00"}]`: {".special_hours[1] overlap"},
 		`[{"date":"2026-12-31","open":"09:00","close":"12:00"},{"date":"2026-12-31","open":"09:00","close":"12:00"}]`: {".special_hours[1] duplicate"},
+		`[{"date":"2026-12-31","open":"09:00","close":"09:00"}]`:                                                      {at + ".close too_long"},
+		`[{"date":"2026-12-31","open":"00:01","close":"00:01"}]`:                                                      {at + ".close too_long"},
+		`{"set":[{"date":"2026-12-31","open":"11:59","close":"11:59"}]}`:                                              {".special_hours.set[0].close too_long"},
 		`{"remove":["tomorrow"]}`:                                                                                     {".special_hours.remove[0] date"},
 		`[]`:                                                                                                          {".special_hours empty_list"},
 	} {
