@@ -2,7 +2,6 @@ package gbp
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -102,7 +101,7 @@ func (r *renderer) renderOnly(mask []string) (p LocalPost) {
 }
 
 func (r *renderer) summary() string {
-	if strings.TrimSpace(r.draft.Summary) == "" && len(r.draft.Media)+r.keptMedia == 0 {
+	if !Legible(r.draft.Summary) && len(r.draft.Media)+r.keptMedia == 0 {
 		r.refuse("post.summary", "required", "", errs.T("本文か画像のどちらかが必要です。", "A post needs a summary or a photo."))
 	}
 	return r.text("post.summary", r.draft.Summary, SummaryMax)
@@ -153,18 +152,29 @@ func (r *renderer) action(a *ActionDraft) *CallToAction {
 	return &CallToAction{ActionType: a.ActionType, URL: r.url(at+".url", a.URL)}
 }
 
+// published is when the public can see the post: now, or at its scheduled time.
+func (r *renderer) published() time.Time {
+	if t, err := time.Parse(time.RFC3339, r.draft.ScheduledTime); err == nil && t.After(r.now) {
+		return t
+	}
+	return r.now
+}
+
 func (r *renderer) event(e *EventDraft) *LocalPostEvent {
 	if e == nil {
 		return nil
 	}
 	const at = "post.event"
+	if !Legible(e.Title) {
+		r.refuse(at+".title", "required", "", errs.T("イベントの名前が空です。", "The event has no title."))
+	}
 	start, okStart := r.wallClock(at+".start", e.StartDate, e.StartTime)
 	end, okEnd := r.wallClock(at+".end", e.EndDate, e.EndTime)
 	if okStart && okEnd {
 		if end.Before(start) {
 			r.refuse(at+".end_date", "before_start", e.EndDate+" "+e.EndTime, errs.Tf("終了 %s が開始 %s より前です。", "The end %s is before the start %s.", end.Format("2006-01-02 15:04"), start.Format("2006-01-02 15:04")))
-		} else if end.Before(wall(r.now.In(r.zone()))) {
-			r.warn("EVENT_IN_PAST", "", errs.Tf("期間は %s (店舗の現地時刻) に終わっています。", "The event ended at %s, the store's local time.", end.Format("2006-01-02 15:04")))
+		} else if end.Before(wall(r.published().In(r.zone()))) {
+			r.warn("EVENT_IN_PAST", "", errs.Tf("公開されるときには、期間は %s (店舗の現地時刻) に終わっています。", "When it is published, the event has ended at %s, the store's local time.", end.Format("2006-01-02 15:04")))
 		}
 	}
 	return &LocalPostEvent{

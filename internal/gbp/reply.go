@@ -33,7 +33,7 @@ func RenderReply(comment string, loc Location, l errs.Locale) (RenderedReply, []
 		"返信に電話番号があると Google に拒否されることがあります。プロフィールの電話番号を案内してください。",
 		"Google tends to reject replies with a phone number in them; refer to the number on the profile instead.")}
 	out := RenderedReply{Comment: NormalReply(r.text(at, comment, 0))}
-	if !strings.ContainsFunc(out.Comment, legible) && len(r.violations) == 0 {
+	if !Legible(out.Comment) && len(r.violations) == 0 {
 		r.refuse(at, "required", "", errs.T("返信の本文が空です。", "The reply has no text."))
 	}
 	if n := len(out.Comment); n > ReplyBytes {
@@ -60,15 +60,6 @@ func NormalReply(s string) string {
 		lines = lines[:len(lines)-1]
 	}
 	return strings.Join(lines, "\n")
-}
-
-// legible tells whether a character leaves something to see. The named ones are letters and symbols that look like nothing.
-func legible(r rune) bool {
-	switch r {
-	case '\u115f', '\u1160', '\u3164', '\uffa0', '\u2800', utf8.RuneError:
-		return false
-	}
-	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r)
 }
 
 // grouped3 writes 4098 as 4,098.

@@ -3,6 +3,7 @@ package gbp
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Visible is a text without the characters that show nothing or reorder what is shown. Joiners and the selectors of emoji
@@ -14,6 +15,18 @@ func Visible(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Legible tells whether a text has anything to read: a letter, digit, sign or picture that is not blank.
+func Legible(s string) bool { return strings.ContainsFunc(s, legible) }
+
+// legible tells whether a character leaves something to see. The named ones are letters and symbols that look like nothing.
+func legible(r rune) bool {
+	switch r {
+	case '\u115f', '\u1160', '\u3164', '\uffa0', '\u2800', utf8.RuneError:
+		return false
+	}
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r)
 }
 
 // VisibleLine is Visible on one line.

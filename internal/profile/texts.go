@@ -38,7 +38,7 @@ func tooLong(j *judge, path, s string, limit int) bool {
 // line checks a private or public text of one line.
 func (j *judge) line(path, s string, limit int) (string, bool) {
 	switch {
-	case strings.TrimSpace(s) == "":
+	case !gbp.Legible(s):
 		j.refuse(path, "required", s, errs.T("空白だけの値は設定できません。", "A blank value is not possible."))
 	case strings.ContainsAny(s, "\n\t"):
 		j.refuse(path, "single_line", s, errs.T("改行やタブは使えません。", "Line breaks and tabs are not possible."))
@@ -100,7 +100,7 @@ func (j *judge) description(after *Snapshot, s string) {
 	before := len(j.violations)
 	t := gbp.FillStoreText(j.At+"."+at, s, j.Location, j.Locale)
 	j.violations, j.warnings = append(j.violations, t.Violations...), append(j.warnings, t.Warnings...)
-	if strings.TrimSpace(t.Text) == "" && len(t.Violations) == 0 {
+	if !gbp.Legible(t.Text) && len(t.Violations) == 0 {
 		j.refuse(at, "required", s, errs.T("空白だけの説明文は設定できません。", "A blank description is not possible."))
 	}
 	tooLong(j, at, t.Text, DescriptionMax)
