@@ -34,7 +34,7 @@ const (
 // lockKey is the session advisory lock under which one process migrates at a time ("mappy" in ASCII).
 const lockKey = 0x6d61707079
 
-// Up brings the database of ownerURL to the newest schema and makes the login role of appURL a member of mappy_app, creating
+// Up brings the database of ownerURL to the newest schema, makes the audit's partitions of this month and the next two, and makes the login role of appURL a member of mappy_app, creating
 // it (with the password in the URL, if any) when it does not exist. An empty appURL skips the role. Safe to run from several
 // processes at once: they wait for each other.
 func Up(ctx context.Context, ownerURL, appURL string) error {
@@ -52,6 +52,9 @@ func Up(ctx context.Context, ownerURL, appURL string) error {
 		defer closeDB()
 		if _, err := p.Up(ctx); err != nil {
 			return fmt.Errorf("migrate: %w", err)
+		}
+		if _, err := conn.Exec(ctx, `SELECT mappy.make_audit_partitions()`); err != nil {
+			return fmt.Errorf("audit partitions: %w", err)
 		}
 		if appURL == "" {
 			return nil

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
@@ -17,15 +18,20 @@ type Ended struct {
 // endWaiting ends what else waits for a connection whose grant is dead, in all batches and at once instead of each at its
 // turn. It has its own transactions, after the commit of what found the grant dead; when it fails, the sweeper does it.
 func (r *run) endWaiting(ctx context.Context, connection string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	ended, err := r.Store.EndWaiting(ctx, r.tenant, connection)
-	if err != nil {
+	if err := r.EndWaiting(ctx, r.tenant, connection); err != nil {
 		r.Log.WarnContext(ctx, "items of a dead connection not ended yet", "tenant", r.tenant, "connection", connection, "error", err)
 	}
+}
+
+// EndWaiting ends what waits for a connection of the tenant's, if that is dead, announces their batches, and counts them.
+func (w *ItemWorker) EndWaiting(ctx context.Context, tenant authn.TenantID, connection string) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	ended, err := w.Store.EndWaiting(ctx, tenant, connection)
 	for _, e := range ended {
 		for range e.Items {
-			r.Observe(e.Operation, batch.ItemFailed, string(errs.GoogleReconnectRequired))
+			w.Observe(e.Operation, batch.ItemFailed, string(errs.GoogleReconnectRequired))
 		}
 	}
+	return err
 }

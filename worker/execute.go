@@ -63,8 +63,9 @@ type ItemWorker struct {
 	timeout   time.Duration
 }
 
-// timeoutFactor is how much longer a job may take than its call to Google: waiting for a slot, and recording.
-const timeoutFactor = 2
+// timeoutFactor is how much longer a job may take than one call to Google: an edit reads its target before it writes, and there is
+// waiting for a slot, and recording. River knows only the job's arguments, so it is the same for every operation.
+const timeoutFactor = 3
 
 // NewItemWorker makes the worker of items.
 func NewItemWorker(d Deps) *ItemWorker {
@@ -93,7 +94,7 @@ func (w *ItemWorker) NextRetry(job *river.Job[queue.ItemArgs]) time.Time {
 func (w *ItemWorker) Work(ctx context.Context, job *river.Job[queue.ItemArgs]) error {
 	r := run{
 		ItemWorker: w, tenant: authn.TenantID(job.Args.TenantID), item: batch.ItemID(job.Args.ItemID),
-		complete: func(tx pgx.Tx) error {
+		complete: func(ctx context.Context, tx pgx.Tx) error {
 			_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 			if errors.Is(err, rivertype.ErrNotFound) {
 				return nil // the job was lost meanwhile; the outcome counts
@@ -121,7 +122,7 @@ type run struct {
 	*ItemWorker
 	tenant   authn.TenantID
 	item     batch.ItemID
-	complete func(pgx.Tx) error
+	complete func(context.Context, pgx.Tx) error
 	meta     []byte
 	slot     slots.Request
 	holds    bool
@@ -130,6 +131,14 @@ type run struct {
 	gone bool
 	// due is when the slot's time had come.
 	due time.Time
+	// unbooked counts exchanges with Google beyond the booked ones that nothing has recorded yet.
+	unbooked int
+}
+
+// completing completes the job in a transaction under ctx, which may outlive the run's own: the outcome of a call that was made
+// is recorded when the process is being stopped, too.
+func (r *run) completing(ctx context.Context) func(pgx.Tx) error {
+	return func(tx pgx.Tx) error { return r.complete(ctx, tx) }
 }
 
 // guarded is once with a panic as an error. River would store the panic's text as it is, and a NUL in it keeps the jobs that
@@ -175,7 +184,7 @@ func (r *run) once(ctx context.Context) (wait time.Duration, err error) {
 	}
 	t.Slot = r.holds
 	asked := r.Now()
-	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, t, r.complete)
+	b, err := r.Store.Begin(ctx, r.tenant, r.item, r.Windows, t, r.completing(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -221,8 +230,9 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 		return 0, fmt.Errorf("send: %w", err) // the attempt stays open and is examined
 	}
 	if failure.Class == gbpapi.Ambiguous {
-		note := failure.Error()
-		return r.Windows.Settle, r.Store.Postpone(context.WithoutCancel(ctx), r.tenant, b.Attempt.ID, r.Windows.Settle, 0, note)
+		ctx, cancel := recording(ctx)
+		defer cancel()
+		return r.Windows.Settle, r.Store.Postpone(ctx, r.tenant, b.Attempt.ID, r.Windows.Settle, 0, failure.Error())
 	}
 	r.slowDown(ctx, failure)
 	wait, err := r.finish(ctx, b, r.verdict(x, b, failure))
@@ -234,11 +244,12 @@ func (r *run) send(ctx context.Context, x Executor, b Begun, asked time.Time) (t
 
 // finish records an outcome, also while the process is being stopped: a call that was made must be recorded.
 func (r *run) finish(ctx context.Context, b Begun, o Outcome) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := recording(ctx)
 	defer cancel()
 	o.Follow = r.Windows.followUp(o)
+	o.GoogleCalls += r.takeUnbooked()
 	r.Fault("worker.before_finish")
-	if err := r.Store.Finish(ctx, r.tenant, b, o, r.complete); err != nil {
+	if err := r.Store.Finish(ctx, r.tenant, b, o, r.completing(ctx)); err != nil {
 		return 0, err
 	}
 	r.Fault("worker.finished")
@@ -250,6 +261,17 @@ func (r *run) finish(ctx context.Context, b Begun, o Outcome) (time.Duration, er
 }
 
 const recordTimeout = 10 * time.Second
+
+// recording is a context for writing down what was done, also while the process is being stopped.
+func recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+}
+
+// takeUnbooked gives the exchanges that nothing has recorded yet, once.
+func (r *run) takeUnbooked() (n int) {
+	n, r.unbooked = r.unbooked, 0
+	return n
+}
 
 // again plans another attempt, with full jitter, or at what Google asked for.
 func (r *run) again(b Begun, o Outcome, asked time.Duration) Outcome {

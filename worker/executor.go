@@ -63,6 +63,9 @@ type Effect struct {
 	Rejection  string
 	After      json.RawMessage
 	AuditAfter json.RawMessage
+	// Doubtful is true for a Follow that did not find what the item left and cannot tell why: Google may be late to show it. It
+	// counts only after several such looks.
+	Doubtful bool
 	// Mirror is a store's data after an edit of it, Attributes the list of its attributes.
 	Mirror     *gbp.Location
 	Attributes json.RawMessage
@@ -79,14 +82,14 @@ func (e Effect) outcome(s batch.AttemptState) Outcome {
 	}
 	if e.Publication == batch.Rejected {
 		o.State, o.Code = batch.ItemFailed, errs.GBPContentRejected
-		t := RejectedText(e.Rejection)
+		t := rejectedText(e.Rejection)
 		o.Error = &batch.ItemError{JA: t.JA, EN: t.EN}
 	}
 	return o
 }
 
-// RejectedText says that Google took a text and refuses to publish it. Posts come without a reason, replies with one.
-func RejectedText(reason string) errs.Text {
+// rejectedText says that Google took a text and refuses to publish it. Posts come without a reason, replies with one.
+func rejectedText(reason string) errs.Text {
 	if reason == "" {
 		return errs.T("Google は受け取りましたが、内容を理由に公開を拒否しました (理由は示されません)。電話番号や禁止表現がないか確認してください。",
 			"Google took it and refused to publish its content, giving no reason. Look for phone numbers or forbidden wording.")

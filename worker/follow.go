@@ -11,6 +11,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpapi"
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
@@ -23,8 +24,11 @@ type Follower interface {
 	Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error)
 }
 
-// Patient is a Follower whose writes Google shows late: for so long after acceptance not being found says nothing.
-type Patient interface{ Patience() time.Duration }
+// Patient is a Follower whose writes Google shows late: for so long after acceptance it says nothing that an item's is not found,
+// or that what was before is read.
+type Patient interface {
+	Patience(i batch.Item) time.Duration
+}
 
 // Bounds of following: how many items of a tenant one run looks at, how long one is held by the run, the longest pause
 // between two looks, and how often one is looked at at all. With the first pause of two minutes the last look is about a
@@ -143,19 +147,28 @@ func (w *ItemWorker) followed(ctx context.Context, x Executor, tenant authn.Tena
 	}
 	e, err := f.Follow(ctx, tenant, d.Item)
 	gone := errs.CodeOf(err) == errs.GBPNotFound
-	switch {
-	case gone && d.Item.Publication == batch.Deleted:
-		return Outcome{Note: "the deletion is confirmed"}, nil
-	case gone && !d.Gone && (d.Follows+1 < w.Attempts || w.early(f, d.Item)): // single answers of that kind are wrong now and then
-		return Outcome{Note: "not found; looked at again", Follow: w.Windows.next(d.Follows)}, nil
-	case gone:
-		return Outcome{State: batch.ItemSucceeded, Publication: batch.Deleted, Executed: errs.ExecutedYes, Note: "somebody took it down"}, nil
-	case err != nil:
+	if err != nil && !gone {
 		return Outcome{}, err
-	case d.Item.Publication == batch.Deleted && e.Publication == batch.Deleted: // a reply, whose review stays
-		return Outcome{Note: "the deletion is confirmed"}, nil
-	case d.Item.Publication == batch.Deleted:
+	}
+	if d.Item.Removes() && d.Item.Publication == batch.Deleted {
+		if gone || e.Publication == batch.Deleted { // what is deleted of a review is its reply
+			return Outcome{Note: "the deletion is confirmed"}, nil
+		}
 		return w.stillThere(d), nil
+	}
+	if gone && d.Gone {
+		return takenDown("we deleted it"), nil
+	}
+	if odd := d.Attempt.Looks + 1; (gone || e.Doubtful) && (odd < w.Attempts || w.early(f, d.Item)) { // single answers of that kind are wrong now and then
+		return Outcome{Looks: odd, Note: "not as it was left; looked at again", Follow: w.Windows.next(d.Follows)}, nil
+	}
+	switch {
+	case gone && d.Item.Kind == gbp.KindLocation: // nobody deletes a store's field with it: the account may not see the store any more
+		return Outcome{Note: "the store cannot be read any more"}, nil
+	case gone:
+		return takenDown("somebody took it down"), nil
+	case e.Publication == batch.Deleted && !d.Item.Removes(): // what the item left stays its version: what stands there now is somebody else's
+		return Outcome{State: batch.ItemSucceeded, Publication: batch.Deleted, Executed: errs.ExecutedYes, Found: e.After, Note: "somebody replaced or removed it"}, nil
 	}
 	o := e.outcome("")
 	o.Follow = 0
@@ -168,10 +181,15 @@ func (w *ItemWorker) followed(ctx context.Context, x Executor, tenant authn.Tena
 	return o, nil
 }
 
+// takenDown is an item whose effect is no longer at Google.
+func takenDown(note string) Outcome {
+	return Outcome{State: batch.ItemSucceeded, Publication: batch.Deleted, Executed: errs.ExecutedYes, Gone: true, Note: note}
+}
+
 // early tells whether Google may still be on its way to showing an item. It ends with the last look.
 func (w *ItemWorker) early(f Follower, i batch.Item) bool {
 	p, ok := f.(Patient)
-	return ok && w.Now().Sub(i.FinishedAt) < p.Patience()
+	return ok && w.Now().Sub(i.FinishedAt) < p.Patience(i)
 }
 
 // stillThere is a deletion that Google answered and does not show. After some looks it counts as failed.

@@ -18,5 +18,8 @@ func (r *run) further(ctx context.Context) error {
 	read := r.slot
 	read.Edit, read.Calls, read.Planned = false, 1, true
 	_, err := slots.Await(ctx, r.Slots, read, slots.Horizon)
+	if err == nil {
+		r.unbooked++
+	}
 	return err
 }

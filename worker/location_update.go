@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
@@ -56,7 +57,7 @@ func (x LocationUpdate) Look(ctx context.Context, tenant authn.TenantID, i batch
 	differs := profile.Stored(i.Payload, i.Mask).Differs(live)
 	s.Version, s.Done = now.String(), len(differs) == 0
 	if !profile.UnderReview(r.Raw) {
-		if s.Done && i.Attempts == 0 {
+		if s.Done && !i.Tried {
 			s.Effect.Publication = batch.Live
 		}
 		return s, nil
@@ -77,7 +78,7 @@ func clouded(s Sight, i batch.Item, now profile.Versions, differs, pending []str
 	}
 	s.Effect.Publication = batch.PendingReview
 	clear := slices.DeleteFunc(differs, func(f string) bool { return slices.Contains(under, f) })
-	if i.Attempts > 0 && !profile.UnderReview(i.Before) { // nothing was under review before our attempt: it is ours
+	if i.Tried && !profile.UnderReview(i.Before) { // nothing was under review before an attempt of ours that may have come through: it is ours
 		s.Done = len(clear) == 0
 		return s
 	}
@@ -104,7 +105,7 @@ func (x LocationUpdate) lookAttributes(ctx context.Context, tenant authn.TenantI
 		s.Version = profile.AttributeVersions(live, i.Mask).String()
 	}
 	s.Done = len(profile.Stored(i.Payload, i.Mask).Differs(live)) == 0
-	if s.Done && i.Attempts == 0 {
+	if s.Done && !i.Tried {
 		s.Effect.Publication = batch.Live
 	}
 	return s, nil
@@ -138,6 +139,18 @@ func (x LocationUpdate) Send(ctx context.Context, tenant authn.TenantID, i batch
 	return e, nil
 }
 
+// attributesPatience is how long attributes may read back as they were before: Google's edits take minutes to days to show, and of
+// attributes it does not say which are under review.
+const attributesPatience = 72 * time.Hour
+
+// Patience implements Patient. For other fields Google says what is under review.
+func (LocationUpdate) Patience(i batch.Item) time.Duration {
+	if profile.IsAttributes(i.Mask) {
+		return attributesPatience
+	}
+	return 0
+}
+
 // Follow implements Follower: an edit is live when Google no longer reviews its fields and shows them, and rejected when Google
 // shows its own version of one, or what was there before.
 func (x LocationUpdate) Follow(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {
@@ -163,7 +176,7 @@ func (x LocationUpdate) Follow(ctx context.Context, tenant authn.TenantID, i bat
 	case covered(g.Diff):
 		e.Rejection = "GOOGLE_SHOWS_ITS_OWN_VERSION"
 	case reverted(i, live):
-		e.Rejection = "REVERTED"
+		e.Rejection, e.Doubtful = "REVERTED", true
 	default:
 		return e, nil
 	}
@@ -198,7 +211,7 @@ func (x LocationUpdate) followAttributes(ctx context.Context, tenant authn.Tenan
 	was, err := profile.Snapshot{}.WithAttributes(i.Before)
 	if err == nil && len(profile.Stored(i.Payload, i.Mask).Differs(live)) > 0 &&
 		profile.AttributeVersions(live, i.Mask).String() == profile.AttributeVersions(was, i.Mask).String() {
-		e.Publication, e.Rejection = batch.Rejected, "REVERTED"
+		e.Publication, e.Rejection, e.Doubtful = batch.Rejected, "REVERTED", true
 	}
 	return e, nil
 }

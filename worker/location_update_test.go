@@ -74,13 +74,13 @@ const (
 )
 
 // titleItem changes the title from "old" to "new".
-func titleItem(attempts int, before string) batch.Item {
+func titleItem(tried bool, before string) batch.Item {
 	was, err := profile.FromGoogle([]byte(storeHead + `"old"}`))
 	if err != nil {
 		panic(err)
 	}
 	return batch.Item{
-		Kind: gbp.KindLocation, Account: "accounts/1", TargetName: "locations/2", Payload: []byte(`{"title":"new"}`), Mask: []string{"title"}, Attempts: attempts,
+		Kind: gbp.KindLocation, Account: "accounts/1", TargetName: "locations/2", Payload: []byte(`{"title":"new"}`), Mask: []string{"title"}, Tried: tried,
 		Expected: profile.VersionsOf(was, profile.Title).String(), Before: []byte(before),
 	}
 }
@@ -90,26 +90,26 @@ func TestLocationUpdateLooks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		live, before   string
-		attempts       int
+		tried          bool
 		pending        []string
 		done, expected bool
 		asked          int
 	}{
-		"as it was":                               {storeHead + `"old"}`, ``, 0, nil, false, true, 0},
-		"another field changed":                   {`{"name":"locations/2","storeCode":"S9","title":"old"}`, ``, 0, nil, false, true, 0},
-		"somebody changed it":                     {storeHead + `"theirs"}`, ``, 0, nil, false, false, 0},
-		"it is there":                             {storeHead + `"new"}`, ``, 0, nil, true, false, 0},
-		"it is there after an attempt":            {storeHead + `"new"}`, storeHead + `"old"}`, 1, nil, true, false, 0},
-		"another field is reviewed":               {storeHead + `"new"` + pendingYes, ``, 0, []string{"labels"}, true, false, 1},
-		"reviewed, reads old":                     {storeHead + `"old"` + pendingYes, ``, 0, []string{"title"}, false, true, 1},
-		"reviewed, reads what we expect not":      {storeHead + `"older"` + pendingYes, ``, 0, []string{"title"}, false, true, 1},
-		"reviewed, reads as wanted":               {storeHead + `"new"` + pendingYes, ``, 0, []string{"title"}, false, true, 1},
-		"ours is reviewed":                        {storeHead + `"old"` + pendingYes, storeHead + `"old"}`, 1, []string{"title"}, true, true, 1},
-		"reviewed before and after":               {storeHead + `"old"` + pendingYes, storeHead + `"old"` + pendingYes, 1, []string{"title"}, false, true, 1},
-		"somebody's, after an attempt, no review": {storeHead + `"theirs"}`, storeHead + `"old"}`, 1, nil, false, false, 0},
+		"as it was":                               {storeHead + `"old"}`, ``, false, nil, false, true, 0},
+		"another field changed":                   {`{"name":"locations/2","storeCode":"S9","title":"old"}`, ``, false, nil, false, true, 0},
+		"somebody changed it":                     {storeHead + `"theirs"}`, ``, false, nil, false, false, 0},
+		"it is there":                             {storeHead + `"new"}`, ``, false, nil, true, false, 0},
+		"it is there after an attempt":            {storeHead + `"new"}`, storeHead + `"old"}`, true, nil, true, false, 0},
+		"another field is reviewed":               {storeHead + `"new"` + pendingYes, ``, false, []string{"labels"}, true, false, 1},
+		"reviewed, reads old":                     {storeHead + `"old"` + pendingYes, ``, false, []string{"title"}, false, true, 1},
+		"reviewed, reads what we expect not":      {storeHead + `"older"` + pendingYes, ``, false, []string{"title"}, false, true, 1},
+		"reviewed, reads as wanted":               {storeHead + `"new"` + pendingYes, ``, false, []string{"title"}, false, true, 1},
+		"ours is reviewed":                        {storeHead + `"old"` + pendingYes, storeHead + `"old"}`, true, []string{"title"}, true, true, 1},
+		"reviewed before and after":               {storeHead + `"old"` + pendingYes, storeHead + `"old"` + pendingYes, true, []string{"title"}, false, true, 1},
+		"somebody's, after an attempt, no review": {storeHead + `"theirs"}`, storeHead + `"old"}`, true, nil, false, false, 0},
 	} {
 		g := &storeOf{location: c.live, google: gbpapi.GoogleVersion{Pending: c.pending, Raw: []byte(`{}`)}}
-		i := titleItem(c.attempts, c.before)
+		i := titleItem(c.tried, c.before)
 		s, err := worker.LocationUpdate{Google: g}.Look(t.Context(), "komorebi", i)
 		if err != nil || s.Done != c.done || (s.Version == i.Expected) != c.expected || g.asked != c.asked {
 			t.Errorf("%s: %v, done %v, version %q, asked %d", name, err, s.Done, s.Version, g.asked)
@@ -119,7 +119,7 @@ func TestLocationUpdateLooks(t *testing.T) {
 		}
 	}
 	failed := errors.New("google")
-	if _, err := (worker.LocationUpdate{Google: &storeOf{err: failed}}).Look(t.Context(), "komorebi", titleItem(0, "")); !errors.Is(err, failed) {
+	if _, err := (worker.LocationUpdate{Google: &storeOf{err: failed}}).Look(t.Context(), "komorebi", titleItem(false, "")); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestLocationUpdateSends(t *testing.T) {
 		"cut short": {`{"name":"locations/2"}`, "new", batch.Accepted},
 	} {
 		g := &storeOf{answer: c.answer}
-		e, err := worker.LocationUpdate{Google: g}.Send(t.Context(), "komorebi", titleItem(0, storeHead+`"old"}`))
+		e, err := worker.LocationUpdate{Google: g}.Send(t.Context(), "komorebi", titleItem(false, storeHead+`"old"}`))
 		if err != nil || string(g.sent) != `{"title":"new"}` || e.Mirror == nil || e.Mirror.Profile.Title != c.title || e.Mirror.Profile.StoreCode != "S1" || e.Version != e.Mirror.Version || e.Publication != c.pub {
 			t.Errorf("%s: %v %s %+v", name, err, g.sent, e)
 		}
@@ -147,11 +147,11 @@ func TestLocationUpdateSends(t *testing.T) {
 	// The write happened, whatever cannot be made of its answer.
 	for name, before := range map[string]string{"nothing read before": "", "unreadable": storeHead + `"old"}`} {
 		g := &storeOf{answer: storeHead + `"new"}`, untranslatable: true}
-		if e, err := (worker.LocationUpdate{Google: g}).Send(t.Context(), "komorebi", titleItem(0, before)); err != nil || e.Mirror != nil || e.Name != "locations/2" || e.Publication != batch.Accepted || string(e.After) != `{"title":"new"}` {
+		if e, err := (worker.LocationUpdate{Google: g}).Send(t.Context(), "komorebi", titleItem(false, before)); err != nil || e.Mirror != nil || e.Name != "locations/2" || e.Publication != batch.Accepted || string(e.After) != `{"title":"new"}` {
 			t.Errorf("%s: %v %+v", name, err, e)
 		}
 	}
-	long := titleItem(0, storeHead+`"old"}`)
+	long := titleItem(false, storeHead+`"old"}`)
 	long.Payload = []byte(`{"title":"` + strings.Repeat("長", 200) + `"}`)
 	e, err := worker.LocationUpdate{Google: &storeOf{answer: `{"name":"locations/2"}`}}.Send(t.Context(), "komorebi", long)
 	if err != nil || len([]rune(string(e.AuditAfter))) > 250 || !strings.Contains(string(e.AuditAfter), "sha256") {
@@ -177,7 +177,7 @@ func TestLocationUpdateFollows(t *testing.T) {
 		"back to what it was before": {`{"title":"old"}`, nil, nil, batch.Rejected, "REVERTED"},
 	} {
 		g := &storeOf{location: storeHead + `"old"}`, google: gbpapi.GoogleVersion{Raw: []byte(c.live), Pending: c.pending, Diff: c.diff}}
-		e, err := worker.LocationUpdate{Google: g}.Follow(t.Context(), "komorebi", titleItem(1, storeHead+`"old"}`))
+		e, err := worker.LocationUpdate{Google: g}.Follow(t.Context(), "komorebi", titleItem(true, storeHead+`"old"}`))
 		if err != nil || e.Publication != c.pub || e.Rejection != c.rejection || (e.Mirror != nil) != (c.pub == batch.Rejected) {
 			t.Errorf("%s: %v, %+v", name, err, e)
 		}

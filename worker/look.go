@@ -22,21 +22,22 @@ func (r *run) look(ctx context.Context, x Editor, i batch.Item) (t Turn, wait ti
 	switch {
 	case s.Done:
 		o := s.Effect.outcome("")
-		o.Already, o.AuditBefore = i.Attempts == 0, s.AuditBefore
+		o.Already, o.AuditBefore = !i.Tried, s.AuditBefore
 		return r.end(o), 0, nil
 	case s.Version != i.Expected:
 		return r.end(conflict(s)), 0, nil
 	}
-	return Turn{Before: s.Before}, 0, nil
+	return Turn{Before: s.Before, GoogleCalls: 1 + r.takeUnbooked()}, 0, nil
 }
 
 func (r *run) end(o Outcome) Turn {
 	o.Follow = r.Windows.followUp(o)
+	o.GoogleCalls += r.takeUnbooked()
 	return Turn{End: &o}
 }
 
 // blind decides about an edit whose target could not be read. Passing trouble, and a target that Google does not know, are
-// tried again as often as a write is; absence after an attempt to delete, ours or another item's, is what was wanted.
+// tried again as often as a write is; absence is what was wanted after an attempt to delete that may have had its effect, ours or another item's.
 func (r *run) blind(ctx context.Context, x Editor, i batch.Item, err error) (Turn, time.Duration, error) {
 	f, ok := errors.AsType[*gbpapi.Error](err)
 	if !ok {
@@ -44,15 +45,18 @@ func (r *run) blind(ctx context.Context, x Editor, i batch.Item, err error) (Tur
 	}
 	r.slowDown(ctx, f)
 	gone := f.Code == errs.GBPNotFound
-	if gone && x.Deletes() && (i.Attempts > 0 || r.gone) {
+	if gone && x.Deletes() && (i.Tried || r.gone) {
 		o := deleted(i)
-		o.Already = i.Attempts == 0
+		o.Already = !i.Tried
 		return r.end(o), 0, nil
+	}
+	if spentForToday(f) {
+		return Turn{}, dayPause, r.Store.Retreat(ctx, r.tenant, r.item, dayPause, false)
 	}
 	passing := gone || f.Class == gbpapi.NotSent || f.Class == gbpapi.Throttled || f.Class == gbpapi.Ambiguous
 	if passing && i.Looks+1 < r.Attempts {
 		wait := max(f.RetryAfter, r.backoff(i.Looks+1))
-		return Turn{}, max(wait, 50*time.Millisecond), r.Store.Retreat(ctx, r.tenant, r.item, wait)
+		return Turn{}, max(wait, 50*time.Millisecond), r.Store.Retreat(ctx, r.tenant, r.item, wait, true)
 	}
 	o := refused(f)
 	o.Attempt = ""
@@ -60,7 +64,7 @@ func (r *run) blind(ctx context.Context, x Editor, i batch.Item, err error) (Tur
 }
 
 func deleted(i batch.Item) Outcome {
-	return Outcome{State: batch.ItemSucceeded, Executed: errs.ExecutedYes, Publication: batch.Deleted, ResourceName: i.TargetName, GoogleCalls: 1, Note: "found deleted"}
+	return Outcome{State: batch.ItemSucceeded, Executed: errs.ExecutedYes, Publication: batch.Deleted, Gone: true, ResourceName: i.TargetName, GoogleCalls: 1, Note: "found deleted"}
 }
 
 // conflict ends an edit whose target is no longer what it was when the write was accepted.

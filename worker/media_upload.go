@@ -31,7 +31,7 @@ func (MediaUpload) Operation() string { return "media.upload" }
 func (MediaUpload) API() string { return gbp.APIMyBusiness }
 
 // Patience implements Patient.
-func (MediaUpload) Patience() time.Duration { return mediaPatience }
+func (MediaUpload) Patience(batch.Item) time.Duration { return mediaPatience }
 
 // Send implements Executor: the stored bytes go out as they are.
 func (x MediaUpload) Send(ctx context.Context, tenant authn.TenantID, i batch.Item) (Effect, error) {

@@ -45,13 +45,13 @@ func NewPool(db *pgxpool.Pool, items *ItemWorker, house Housekeeper, o PoolOptio
 	river.AddWorker(workers, items)
 	river.AddWorker(workers, &SealWorker{House: house})
 	river.AddWorker(workers, &FollowWorker{House: house, Items: items})
-	river.AddWorker(workers, &SweepWorker{House: house, Log: o.Log})
+	river.AddWorker(workers, &SweepWorker{House: house, Items: items, Log: o.Log})
 	queues := map[string]river.QueueConfig{
 		queue.Interactive: {MaxWorkers: o.Interactive},
 		queue.Bulk:        {MaxWorkers: o.Bulk},
 		queue.Maintenance: {MaxWorkers: 2},
 	}
-	periodic := Periodic(o.SealEvery, o.SweepEvery, followEvery(items.Windows))
+	periodic := periodicJobs(o.SealEvery, o.SweepEvery, followEvery(items.Windows))
 	if o.Sync != nil {
 		river.AddWorker(workers, o.Sync)
 		queues[queue.Sync] = river.QueueConfig{MaxWorkers: 1}

@@ -14,6 +14,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/queue"
+	"github.com/mappy-dev/mappy-mcp/internal/slots"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 	"github.com/mappy-dev/mappy-mcp/worker"
 )
@@ -68,6 +69,49 @@ func TestPanicFailsAlone(t *testing.T) {
 	}
 }
 
+// ending is a call that is under way when the process is stopped hard, and answers then.
+type ending struct {
+	worker.PostCreate
+	sent chan struct{}
+}
+
+func (e ending) Send(ctx context.Context, _ authn.TenantID, _ batch.Item) (worker.Effect, error) {
+	close(e.sent)
+	<-ctx.Done()
+	return worker.Effect{Name: "accounts/1/locations/1/localPosts/made", Publication: batch.Live}, nil
+}
+
+// What was made is recorded although the job's context has ended, at a hard stop as at the job's timeout.
+func TestHardStopRecordsWhatWasMade(t *testing.T) {
+	t.Parallel()
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true, Policy: stack.Roomy})
+	x := ending{sent: make(chan struct{})}
+	items := worker.NewItemWorker(worker.Deps{
+		Store: s.App.DB, Slots: s.App.Slots, Tokens: s.App.Tokens, Executors: []worker.Executor{x}, Windows: windows, Attempts: 2, Backoff: time.Millisecond,
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if got := items.Timeout(nil); got < 2*windows.Call+windows.Send+slots.Horizon {
+		t.Errorf("a look and a write do not fit into %s", got)
+	}
+	pool, err := worker.NewPool(s.App.DB.Pool(), items, s.App.DB, s.App.PoolOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Start(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	accepted := s.Accept("post.create", stack.Post(s.IDs(1), "停止の間際に作られます。"))
+	<-x.sent
+	if err := worker.Stop(t.Context(), pool, 0); err != nil {
+		t.Fatal(err)
+	}
+	var state, job string
+	err = s.DB.Owner().QueryRow(t.Context(), `SELECT i.state, j.state::text FROM mappy.item i JOIN river.river_job j ON j.id = i.river_job_id WHERE i.batch_id = $1`, string(accepted.BatchID)).Scan(&state, &job)
+	if err != nil || state != string(batch.ItemSucceeded) || job != "completed" {
+		t.Errorf("item %s, job %s, %v", state, job, err)
+	}
+}
+
 // house fails for one tenant.
 type house struct {
 	worker.Housekeeper
@@ -88,21 +132,50 @@ func (h *house) Seal(_ context.Context, t authn.TenantID) (int, error) {
 
 func (h *house) Sweep(ctx context.Context, t authn.TenantID) (int, error) { return h.Seal(ctx, t) }
 
+func (h *house) PrepareAudit(context.Context) error { return errors.New("no partition") }
+
+func (h *house) Dead(_ context.Context, t authn.TenantID) ([]string, error) {
+	return []string{"dead at " + string(t)}, nil
+}
+
 // One tenant's trouble does not keep the others waiting, and is told safely.
 func TestPeriodicJobsServeEveryTenant(t *testing.T) {
 	t.Parallel()
-	h := &house{}
+	h, r := &house{}, newRig()
 	jobs := map[string]error{
 		"seal":  (&worker.SealWorker{House: h}).Work(t.Context(), &river.Job[queue.SealArgs]{}),
-		"sweep": (&worker.SweepWorker{House: h, Log: slog.New(slog.DiscardHandler)}).Work(t.Context(), &river.Job[queue.SweepArgs]{}),
+		"sweep": (&worker.SweepWorker{House: h, Items: r.worker(), Log: slog.New(slog.DiscardHandler)}).Work(t.Context(), &river.Job[queue.SweepArgs]{}),
 	}
 	for name, err := range jobs {
 		if err == nil || !strings.Contains(err.Error(), "tenant broken") || strings.Contains(err.Error(), "SECRET") || strings.ContainsRune(err.Error(), 0) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if want := []authn.TenantID{"a", "broken", "c", "a", "broken", "c"}; !slices.Equal(h.seen, want) {
+	slices.Sort(h.seen)
+	if want := []authn.TenantID{"a", "a", "broken", "broken", "c", "c"}; !slices.Equal(h.seen, want) {
 		t.Errorf("served %v", h.seen)
+	}
+	slices.Sort(r.trace)
+	r.did(t, "end dead at a, end dead at broken, end dead at c")
+	if err := jobs["sweep"]; !strings.Contains(err.Error(), "no partition") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whoever the time of a run is over before, it is not the same tenants each time.
+func TestPeriodicJobsBeginAnywhere(t *testing.T) {
+	t.Parallel()
+	first := map[authn.TenantID]bool{}
+	for range 200 {
+		h := &house{}
+		_ = (&worker.SealWorker{House: h}).Work(t.Context(), &river.Job[queue.SealArgs]{}) // one tenant is broken
+		first[h.seen[0]] = true
+		if next := map[authn.TenantID]authn.TenantID{"a": "broken", "broken": "c", "c": "a"}; len(h.seen) != 3 || h.seen[1] != next[h.seen[0]] || h.seen[2] != next[h.seen[1]] {
+			t.Fatalf("served %v", h.seen)
+		}
+	}
+	if len(first) != 3 {
+		t.Errorf("begins with %v only", first)
 	}
 }
 

@@ -37,7 +37,7 @@ func (x PostCreate) Send(ctx context.Context, tenant authn.TenantID, i batch.Ite
 	return postEffect(p), nil
 }
 
-// Find implements Executor: posts of the location with the item's content. Google documents no order of the list, so all of
+// Find implements Creator: posts of the location with the item's content. Google documents no order of the list, so all of
 // it is read.
 func (x PostCreate) Find(ctx context.Context, tenant authn.TenantID, i batch.Item, since time.Time) ([]Effect, error) {
 	all, err := x.Google.AllLocalPosts(ctx, ref(tenant, i), i.LocationName.V4(i.Account), lookPages)

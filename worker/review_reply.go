@@ -45,7 +45,7 @@ func (x ReviewReply) Look(ctx context.Context, tenant authn.TenantID, i batch.It
 		return Sight{}, err
 	}
 	s := sightOfReview(r)
-	s.Done = r.Says(want.Comment) && (i.Attempts > 0 || r.Reply.State != gbp.ReplyRejected)
+	s.Done = r.Says(want.Comment) && (i.Tried || r.Reply.State != gbp.ReplyRejected)
 	return s, nil
 }
 
@@ -72,7 +72,7 @@ func (x ReviewReply) Follow(ctx context.Context, tenant authn.TenantID, i batch.
 	}
 	e := reviewEffect(r)
 	if !r.Says(wrote.Comment) {
-		e.Publication = batch.Deleted
+		e.Publication, e.Rejection, e.Doubtful = batch.Deleted, "", true
 	}
 	return e, nil
 }

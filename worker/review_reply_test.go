@@ -99,22 +99,22 @@ func TestReviewDeleteReplySends(t *testing.T) {
 func TestReviewLooks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		of       func(*reviewsOf) worker.Editor
-		reply    string
-		attempts int
-		done     bool
+		of    func(*reviewsOf) worker.Editor
+		reply string
+		tried bool
+		done  bool
 	}{
-		"no reply yet":              {wantsReply, ``, 0, false},
-		"another reply":             {wantsReply, `,"reviewReply":{"comment":"Other"}`, 1, false},
-		"the text":                  {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye\r\n","reviewReplyState":"PENDING"}`, 0, true},
-		"the text, rejected before": {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye","reviewReplyState":"REJECTED"}`, 0, false},
-		"the text, rejected of us":  {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye","reviewReplyState":"REJECTED"}`, 1, true},
-		"deletion: a reply":         {wantsNone, `,"reviewReply":{"comment":"x"}`, 1, false},
-		"deletion: none":            {wantsNone, ``, 0, true},
-		"deletion: an empty one":    {wantsNone, `,"reviewReply":{}`, 0, true},
+		"no reply yet":              {wantsReply, ``, false, false},
+		"another reply":             {wantsReply, `,"reviewReply":{"comment":"Other"}`, true, false},
+		"the text":                  {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye\r\n","reviewReplyState":"PENDING"}`, false, true},
+		"the text, rejected before": {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye","reviewReplyState":"REJECTED"}`, false, false},
+		"the text, rejected of us":  {wantsReply, `,"reviewReply":{"comment":"<Thanks> & bye","reviewReplyState":"REJECTED"}`, true, true},
+		"deletion: a reply":         {wantsNone, `,"reviewReply":{"comment":"x"}`, true, false},
+		"deletion: none":            {wantsNone, ``, false, true},
+		"deletion: an empty one":    {wantsNone, `,"reviewReply":{}`, false, true},
 	} {
 		i := replyItem()
-		i.Attempts = c.attempts
+		i.Tried = c.tried
 		g := &reviewsOf{review: reviewHead + c.reply + `}`}
 		s, err := c.of(g).Look(t.Context(), "komorebi", i)
 		if err != nil || s.Done != c.done || string(s.Before) != g.review || s.Version == "" || s.Version != s.Effect.Version || string(s.Effect.After) != g.review || strings.Contains(string(s.AuditBefore), "stranger") {

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -41,6 +42,10 @@ type rig struct {
 	unclaimed func([]string) []string
 	undecided bool
 
+	turns   []worker.Turn
+	due     []worker.Due
+	settled []worker.Outcome
+
 	answers  []slots.Answer
 	slotErr  error
 	tokenErr error
@@ -73,6 +78,7 @@ func (r *rig) Peek(context.Context, authn.TenantID, batch.ItemID) (worker.Peek, 
 
 func (r *rig) Begin(_ context.Context, _ authn.TenantID, _ batch.ItemID, _ worker.Windows, t worker.Turn, _ func(pgx.Tx) error) (worker.Begun, error) {
 	r.note("begin")
+	r.turns = append(r.turns, t)
 	if r.begun.Decision.Step == batch.StepSend && !t.Slot {
 		return worker.Begun{Decision: batch.Decision{Step: batch.StepWait}}, nil
 	}
@@ -80,16 +86,19 @@ func (r *rig) Begin(_ context.Context, _ authn.TenantID, _ batch.ItemID, _ worke
 	return r.begun, r.beginErr
 }
 
-func (r *rig) Retreat(context.Context, authn.TenantID, batch.ItemID, time.Duration) error {
-	r.note("retreat")
+func (r *rig) Retreat(_ context.Context, _ authn.TenantID, _ batch.ItemID, _ time.Duration, counts bool) error {
+	r.note(fmt.Sprintf("retreat %v", counts))
 	return nil
 }
 
 func (r *rig) DueFollows(context.Context, authn.TenantID, int, time.Duration) ([]worker.Due, error) {
-	return nil, nil
+	return r.due, nil
 }
 
-func (r *rig) Followed(context.Context, authn.TenantID, worker.Due, worker.Outcome) error { return nil }
+func (r *rig) Followed(_ context.Context, _ authn.TenantID, _ worker.Due, o worker.Outcome) error {
+	r.settled = append(r.settled, o)
+	return nil
+}
 
 func (r *rig) Finish(ctx context.Context, _ authn.TenantID, _ worker.Begun, o worker.Outcome, _ func(pgx.Tx) error) error {
 	r.note("finish")
@@ -291,6 +300,8 @@ func TestVerdicts(t *testing.T) {
 	perLocation.Quota.PerLocation = true
 	long := failure(gbpapi.Throttled, errs.GBPRateLimited)
 	long.RetryAfter = time.Hour
+	wasted := failure(gbpapi.Throttled, errs.GBPRateLimited)
+	wasted.Fault.Reason = "THROTTLED"
 	daily := failure(gbpapi.Throttled, errs.GBPRateLimited)
 	daily.Quota.Daily = true
 	for name, c := range map[string]struct {
@@ -309,6 +320,8 @@ func TestVerdicts(t *testing.T) {
 		"429 without one":         {perLocation, 2, "", 0, 2 * time.Second, false, "pause location 2s"},
 		"429 for an hour":         {long, 1, "", time.Hour, time.Hour, false, "pause api 1m0s"},
 		"429 for the fourth time": {throttled, 4, batch.ItemFailed, 0, 0, false, "pause api 7s"},
+		"the request came late":   {failure(gbpapi.Throttled, errs.GBPUnavailable), 1, "", 0, time.Second, false, ""}, // 408, STALE_DATA
+		"the store is throttled":  {wasted, 1, "", 0, time.Second, false, ""},
 		"429 for the day":         {daily, 1, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
 		"429 for the day, again":  {daily, 9, "", 30 * time.Minute, 30 * time.Minute, false, "pause edits 30m0s"},
 		"refused":                 {failure(gbpapi.Refused, errs.GBPInvalidArgument), 1, batch.ItemFailed, 0, 0, false, ""},
@@ -323,7 +336,7 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			o := r.finished[0]
-			if o.State != c.state || o.Attempt != batch.AttemptRefused || o.Executed != errs.ExecutedNo || o.StopsBatch != c.stops || o.GoogleCalls != 1 {
+			if o.State != c.state || o.Attempt != batch.AttemptRefused || o.Executed != errs.ExecutedNo || o.StopsBatch != c.stops || o.GoogleCalls != 1 || o.Free != c.err.Quota.Daily {
 				t.Errorf("%s: %+v", name, o)
 			}
 			if c.state == "" && (o.RetryIn < c.atMin || o.RetryIn > c.atMax || wait < o.RetryIn) {

@@ -43,8 +43,8 @@ type Store interface {
 	// Begin decides under the item's lock what to do, and does what needs no call: opens an attempt, or ends the item. Without
 	// a slot it opens none and asks the runner to come back.
 	Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID, w Windows, t Turn, complete func(pgx.Tx) error) (Begun, error)
-	// Retreat puts an item off whose target could not be read, and counts that.
-	Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration) error
+	// Retreat puts an item off whose target could not be read. Where that counts, it is one of the item's looks.
+	Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration, counts bool) error
 	// Finish closes the attempt and records the outcome. ErrFenced when another runner was faster.
 	Finish(ctx context.Context, tenant authn.TenantID, b Begun, o Outcome, complete func(pgx.Tx) error) error
 	// Postpone keeps an attempt open and examines it later. ErrFenced when it is closed.
@@ -81,6 +81,8 @@ type Turn struct {
 	Slot bool
 	// Before is the target of an edit as it was read in this turn.
 	Before json.RawMessage
+	// GoogleCalls is how many exchanges with Google that reading took.
+	GoogleCalls int
 	// End, where set, is how the item ends instead of being sent: its target has shown that there is nothing to send.
 	End *Outcome
 }
@@ -108,8 +110,10 @@ type Due struct {
 type Outcome struct {
 	Attempt batch.AttemptState
 	// State is the item's state; empty when another attempt follows after RetryIn.
-	State         batch.ItemState
-	RetryIn       time.Duration
+	State   batch.ItemState
+	RetryIn time.Duration
+	// Free gives the attempt back that another one follows: waiting for a spent quota costs none.
+	Free          bool
 	Code          errs.Code
 	Error         *batch.ItemError
 	RetryPossible bool
@@ -129,7 +133,11 @@ type Outcome struct {
 	Found json.RawMessage
 	// Already is true when there was nothing left to do.
 	Already bool
-	// Looks is how often looking again found nothing, in a follow-up of an unknown item.
+	// Gone is true when Google does not know the target, or what was made, any more.
+	Gone bool
+	// Operator is who settled the item by his word, for Reason; "" where Google's answers did.
+	Operator, Reason string
+	// Looks is how often looking again found nothing, or not what the item left; 0 leaves the number as it is.
 	Looks int
 	// Follow is when Google is asked what became of it; 0 is never.
 	Follow       time.Duration

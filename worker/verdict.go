@@ -22,8 +22,10 @@ func refused(f *gbpapi.Error) Outcome {
 // verdict turns a failure that certainly had no effect into the item's fate. A target that Google does not know after all is
 // looked at again: single answers of that kind are wrong now and then.
 func (r *run) verdict(x Executor, b Begun, f *gbpapi.Error) Outcome {
-	if f.Class == gbpapi.Throttled && f.Quota.Daily { // waiting for quota is no failure, however often: the send deadline ends it
-		return r.again(b, refused(f), dayPause)
+	if spentForToday(f) {
+		o := r.again(b, refused(f), dayPause)
+		o.Free = true
+		return o
 	}
 	_, edits := x.(Editor)
 	passing := f.Class == gbpapi.NotSent || f.Class == gbpapi.Throttled || edits && f.Code == errs.GBPNotFound
@@ -43,9 +45,14 @@ const (
 // midnight Pacific time (Google's limits page, 2026), which is not relied on.
 const dayPause = 30 * time.Minute
 
-// slowDown rests the bucket that Google said is exhausted, for all workers.
+// spentForToday tells whether a limit per day is spent. Waiting for it is no failure, however often, and spends nothing: the send
+// deadline ends it.
+func spentForToday(f *gbpapi.Error) bool { return f.Class == gbpapi.Throttled && f.Quota.Daily }
+
+// slowDown rests the bucket that Google said is exhausted, for all workers. A "not now" about one location or one request (408,
+// STALE_DATA, THROTTLED) rests nothing: its item backs off by itself.
 func (r *run) slowDown(ctx context.Context, f *gbpapi.Error) {
-	if f.Class != gbpapi.Throttled {
+	if f.Class != gbpapi.Throttled || f.Code != errs.GBPRateLimited || f.Fault.Reason == "THROTTLED" {
 		return
 	}
 	if f.Quota.Daily {

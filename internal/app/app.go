@@ -113,7 +113,7 @@ const recording = 15 * time.Second
 func SlotLimits(c config.Config) slots.Limits {
 	return slots.Limits{
 		RequestsPerMinute: c.Google.RequestsPerMinute, EditsPerWindow: c.Google.EditsPerMinute, Window: time.Minute, UserItems: c.Google.UserItems,
-		Hold: c.Worker.CallTimeout + c.Worker.SendWindow + recording,
+		Hold: 2*c.Worker.CallTimeout + c.Worker.SendWindow + recording, // an edit reads its target and writes in one turn
 	}
 }
 

@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
+	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
 // Each denied cancellation is one event, and too many of them are slowed down like other refusals.
@@ -43,5 +45,25 @@ func TestDeniedCancelIsOneEvent(t *testing.T) {
 	}
 	if refused, cancels := recorded(t, other, audit.AdmissionRefused), recorded(t, other, audit.CancelRequested); len(refused) != 1 || len(cancels) != 0 {
 		t.Errorf("unknown batch: %+v, %+v", refused, cancels)
+	}
+}
+
+// A cancellation that meets a runner between its decision and its commit counts that item as in flight: it may be sent.
+func TestCancelWhileARunnerHoldsAnItem(t *testing.T) {
+	t.Parallel()
+	s := engine(t, stack.Options{Stores: 3, Policy: with(`"cancel_scope":"remaining"`), NoWorkers: true})
+	accepted := s.Accept("post.create", stack.Post(s.IDs(3), "取り消しと競います。"))
+	asOwner(t, s, `UPDATE mappy.batch SET status = 'processing', started_at = now()`) // as when an item of it has started
+	holder, err := s.DB.Owner().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Rollback(context.Background()) })
+	if _, err := holder.Exec(t.Context(), `SELECT 1 FROM mappy.item WHERE ordinal = 1 FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	r := stack.Into[tools.CancelResult](t, s.Call("batch.cancel", stack.Args{"batch_id": accepted.BatchID}))
+	if r.InFlightCount != 1 || r.Batch.CancelledCount != 2 {
+		t.Errorf("%+v", r)
 	}
 }

@@ -1,14 +1,19 @@
 package app_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/riverqueue/river"
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/config"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
+	"github.com/mappy-dev/mappy-mcp/internal/queue"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
+	"github.com/mappy-dev/mappy-mcp/worker"
 )
 
 // F079: what waits for a dead grant ends at once, in all batches, although its own turn is far away; what waits for another
@@ -69,16 +74,19 @@ func TestSweepEndsItemsOfDeadConnections(t *testing.T) {
 	t.Parallel()
 	s := engine(t, stack.Options{Stores: 5, NoWorkers: true})
 	accepted := s.Confirmed("post.create", stack.Post(s.IDs(5), "掃除される投稿です。"))
-	if n, err := s.App.DB.Sweep(t.Context(), stack.Tenant); n != 0 || err != nil {
-		t.Fatalf("%d, %v", n, err)
+	sweep := func() {
+		t.Helper()
+		w := &worker.SweepWorker{House: s.App.DB, Items: s.App.Items(), Log: slog.New(slog.DiscardHandler)}
+		if err := w.Work(t.Context(), &river.Job[queue.SweepArgs]{}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	sweep()
 	if n := queryRow[int](t, s, `SELECT count(*) FROM mappy.item WHERE state = 'queued'`); n != 5 {
 		t.Fatalf("a living connection: %d wait", n)
 	}
 	asOwner(t, s, `UPDATE mappy.connection SET state = 'dead', dead_reason = 'invalid_grant'`)
-	if _, err := s.App.DB.Sweep(t.Context(), stack.Tenant); err != nil {
-		t.Fatal(err)
-	}
+	sweep()
 	if v := s.Finish(string(accepted.BatchID)); v.Status != batch.Failed || v.FailureCount != 5 || v.Failures[4].ErrorCode != errs.GoogleReconnectRequired {
 		t.Errorf("batch: %+v", v)
 	}

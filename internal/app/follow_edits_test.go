@@ -48,6 +48,56 @@ func TestFollowDeletedReplyThatWasWrittenAnew(t *testing.T) {
 	d.countersMatch()
 }
 
+// A reply under review that somebody replaces in Google's own app is no longer there, after several looks that say so. The review is:
+// it can be answered again, and an undo leaves what stands there now alone.
+func TestFollowReplyThatSomebodyReplaced(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1})
+	r := d.reviews(gbpsim.Review{})[0]
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteReviewsReply, State: "PENDING", Count: 1})
+	sent := d.done("review.reply", reply(r.ReviewID, "ありがとうございました。"))
+	if sent.Items[0].Publication != batch.PendingReview {
+		t.Fatalf("%+v", sent.Items)
+	}
+	d.changeReview(r.name, func(x *gbpsim.Review) {
+		x.Reply = &gbpsim.ReviewReply{Comment: "またのご来店をお待ちしております。"}
+	})
+	d.followed(sent.BatchID)
+	v := d.Finish(string(sent.BatchID))
+	if i := v.Items[0]; v.Status != batch.Done || i.Publication != batch.Deleted || i.Executed != errs.ExecutedYes {
+		t.Errorf("%+v", i)
+	}
+	if n := d.count(`SELECT follows FROM mappy.item WHERE batch_id = $1`, sent.BatchID); n < d.Config.Worker.Attempts {
+		t.Errorf("believed after %d looks", n)
+	}
+	if n := d.count(`SELECT count(*) FROM mappy.resource WHERE resource_id = $1 AND deleted_at IS NULL AND snapshot #>> '{reviewReply,comment}' = 'またのご来店をお待ちしております。'`, r.ReviewID); n != 1 {
+		t.Error("our row says that the review is gone, or has another reply")
+	}
+	if a := d.call("batch.undo", stack.Args{"batch_id": sent.BatchID}); a.ErrorCode != errs.NothingToUndo {
+		t.Errorf("an undo of what somebody replaced: %s", a.Text)
+	}
+	if again := d.again(r.ReviewID); again.Reply == nil || again.Reply.Comment != "またのご来店をお待ちしております。" {
+		t.Errorf("%+v", again)
+	}
+	if v := d.done("review.reply", reply(r.ReviewID, "いつもありがとうございます。").With("replace_existing", true)); v.Status != batch.Done || d.replyOf(r.name) != "いつもありがとうございます。" {
+		t.Errorf("%+v", v)
+	}
+	d.countersMatch()
+}
+
+// A store that Google does not show us any more, because access to it ended, tells nothing about an edit of it.
+func TestFollowStoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1, Sim: func(o *gbpsim.Options) { o.Knobs.EditPendingSeconds = 86400 }})
+	v := d.done("location.update", one(d.change(0, labelled("first"))))
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocationsGetGoogleUpdated, Answer: gbpsim.AnswerError, Status: 404})
+	d.followed(v.BatchID)
+	if got := d.Finish(string(v.BatchID)); got.Status != batch.Done || got.Items[0].Publication != v.Items[0].Publication || v.Items[0].Publication != batch.PendingReview {
+		t.Errorf("%+v", got.Items)
+	}
+	d.countersMatch()
+}
+
 // A photo that we deleted ourselves is gone at the first look; Google's two days until a photo shows are not waited for.
 func TestFollowPhotoThatWeDeleted(t *testing.T) {
 	t.Parallel()

@@ -104,6 +104,29 @@ func TestUnknownIsExaminedAgain(t *testing.T) {
 	}
 }
 
+// An operator's word settles an unknown item: one event, which names him and not the agent that asked for the write.
+func TestOperatorSettlesAnUnknownItem(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1, Config: func(c *config.Config) { c.Worker.GiveUp, c.Worker.Follow = 500*time.Millisecond, time.Hour }})
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsList, Answer: gbpsim.AnswerError, Status: 503})
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerReset, Count: 1})
+	v := d.Finish(string(d.accepted("post.create", stack.Post(d.IDs(1), "News")).BatchID))
+	if v.UnknownCount != 1 {
+		t.Fatalf("%+v", v)
+	}
+	if _, err := d.App.DB.Resolve(t.Context(), stack.Tenant, onlyItem(t, d.Stack, v.BatchID), batch.ItemSucceeded, "seen on Maps", "op-7"); err != nil {
+		t.Fatal(err)
+	}
+	got := d.events(stack.Tenant, audit.ItemResolved)
+	if len(got) != 1 || got[0].Actor != (audit.Actor{OperatorID: "op-7"}) || got[0].Reason != "seen on Maps" || got[0].Result != string(batch.ItemSucceeded) || got[0].Details.Note == "" {
+		t.Errorf("%+v", got)
+	}
+	if v := d.Finish(string(v.BatchID)); v.Status != batch.Done {
+		t.Errorf("%+v", v)
+	}
+	d.countersMatch()
+}
+
 // A deletion is confirmed by one look and then left alone; a post that somebody took down is seen as gone.
 func TestFollowDeletions(t *testing.T) {
 	t.Parallel()

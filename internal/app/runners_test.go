@@ -93,7 +93,7 @@ func TestRunnerSeesWhatHappenedWhileItWaited(t *testing.T) {
 	stop()
 }
 
-// A runner that stalled and did not send spends none of the item's attempts.
+// A runner that stalled and did not send spends none of the item's attempts, nor does waiting for a quota that is spent.
 func TestStalledRunnerSpendsNoAttempt(t *testing.T) {
 	t.Parallel()
 	s := engine(t, stack.Options{Stores: 1, NoWorkers: true})
@@ -101,17 +101,26 @@ func TestStalledRunnerSpendsNoAttempt(t *testing.T) {
 	item := onlyItem(t, s, accepted.BatchID)
 	for _, c := range []struct {
 		state batch.AttemptState
+		free  bool
 		spent int
-	}{{batch.AttemptNotSent, 0}, {batch.AttemptNotSent, 0}, {batch.AttemptRefused, 1}, {batch.AttemptNotSent, 1}, {batch.AttemptAbsent, 2}} {
+	}{{batch.AttemptNotSent, false, 0}, {batch.AttemptNotSent, false, 0}, {batch.AttemptRefused, false, 1}, {batch.AttemptRefused, true, 1}, {batch.AttemptNotSent, false, 1}, {batch.AttemptAbsent, false, 2}} {
 		b, err := s.App.DB.Begin(t.Context(), stack.Tenant, item, windowsOf(s), worker.Turn{Slot: true}, keepJob)
 		if err != nil || b.Decision.Step != batch.StepSend {
 			t.Fatalf("%+v, %v", b.Decision, err)
 		}
-		if err := s.App.DB.Finish(t.Context(), stack.Tenant, b, worker.Outcome{Attempt: c.state}, keepJob); err != nil {
+		if err := s.App.DB.Finish(t.Context(), stack.Tenant, b, worker.Outcome{Attempt: c.state, Free: c.free}, keepJob); err != nil {
 			t.Fatal(err)
 		}
 		if got := itemAt(t, s, accepted.BatchID, s.IDs(1)[0]); got.Attempts != c.spent {
 			t.Errorf("after %s: %d attempts spent, want %d (%s)", c.state, got.Attempts, c.spent, got.Closed)
+		}
+	}
+	for _, counts := range []bool{false, true} {
+		if err := s.App.DB.Retreat(t.Context(), stack.Tenant, item, 0, counts); err != nil {
+			t.Fatal(err)
+		}
+		if n := queryRow[int](t, s, `SELECT looks FROM mappy.item WHERE item_id = $1`, item); n != map[bool]int{true: 1}[counts] {
+			t.Errorf("%d looks spent", n)
 		}
 	}
 	stop := s.Work()

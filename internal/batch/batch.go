@@ -7,7 +7,8 @@
 //	       queued → failed | cancelled
 //	       unknown → succeeded | failed          (decided later, recorded)
 //	       succeeded → failed                    (rejected by Google later, recorded)
-//	attempt: open → succeeded | refused | not_sent | found | absent | unknown
+//	attempt: open → succeeded | refused | not_sent | found | absent | unknown | given_up
+//	       unknown | given_up → found | absent   (decided later, recorded)
 //
 // An attempt is committed before anything is sent (write-ahead), and closing it is a guarded update: of two runners of one
 // item only one closes it, and only that one may record an outcome.
@@ -234,8 +235,11 @@ type Item struct {
 	Error         *ItemError
 	RetryPossible bool
 	Executed      errs.Executed
-	// Attempts is how often the item may have been sent: an attempt that ended as not_sent does not count.
-	Attempts    int
+	// Attempts is how often the item was tried: an attempt that was not sent, or that a spent quota refused, is given back.
+	Attempts int
+	// Tried is true when an attempt may have had its effect: one that was not refused, left unsent, or seen to be absent. Where
+	// the target is read (Peek, Begin, DueFollows) it is filled in.
+	Tried       bool
 	GoogleCalls int
 	CreatedAt   time.Time
 	FinishedAt  time.Time

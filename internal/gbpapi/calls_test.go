@@ -45,7 +45,7 @@ func TestF021Names(t *testing.T) {
 		}
 	}
 	for _, name := range []gbp.LocationName{"", "1", parent, "locations/", "locations/1:getGoogleUpdated?x"} {
-		if _, err := b.GetLocation(t.Context(), ref, account, name); asError(t, err).Class != Refused {
+		if _, err := b.ReadLocation(t.Context(), ref, account, name); asError(t, err).Class != Refused {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestListingsAreBounded(t *testing.T) {
 	t.Parallel()
 	endless := func(next func(url.Values) string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			jsonAnswer(200, `{"accounts":[{"name":"accounts/1"}],"locations":[{"name":"locations/1"}],"localPosts":[{"name":"`+postName+`"}],"nextPageToken":"`+next(r.URL.Query())+`"}`)(w, r)
+			jsonAnswer(200, `{"accounts":[{"name":"accounts/1"}],"locations":[{"name":"locations/1"}],"localPosts":[{"name":"`+postName+r.URL.Query().Get("pageToken")+`"}],"nextPageToken":"`+next(r.URL.Query())+`"}`)(w, r)
 		}
 	}
 	counting := func(q url.Values) string {
@@ -194,10 +194,10 @@ const fullLocation = `{
  "metadata":{"hasVoiceOfMerchant":true,"hasPendingEdits":true,"placeId":"ChIJx","mapsUri":"https://maps.google.com/?cid=1"},
  "aFieldOfTomorrow":{"x":1}}`
 
-func TestGetLocationReadsEverything(t *testing.T) {
+func TestReadLocationReadsEverything(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(200, fullLocation), nil)
-	got, err := b.GetLocation(t.Context(), ref, account, location)
+	got, err := b.ReadLocation(t.Context(), ref, account, location)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestGetLocationReadsEverything(t *testing.T) {
 		},
 	}
 	want.Version = want.Profile.Version()
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got.Location); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	r := b.requests()[0]
@@ -225,11 +225,41 @@ func TestGetLocationReadsEverything(t *testing.T) {
 	}
 }
 
+// A NUL in a text, which PostgreSQL cannot hold, is dropped wherever a location is read; a text that only looks like one is kept.
+func TestLocationTextsCanBeStored(t *testing.T) {
+	t.Parallel()
+	const odd = `{"name":"` + location + `","title":"Caf\u0000e \\u0000","labels":["\u0000"],"openInfo":{"status":"OP\u0000EN"},"categories":{"primaryCategory":{"displayName":"a\u0000b"}}}`
+	b := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/locations") {
+			jsonAnswer(200, `{"locations":[`+odd+`]}`)(w, r)
+			return
+		}
+		jsonAnswer(200, odd)(w, r)
+	}, nil)
+	read, err := b.ReadLocation(t.Context(), ref, account, location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.ListLocations(t.Context(), ref, account, func(page []gbp.Location) error {
+		if d := cmp.Diff(read.Location, page[0]); d != "" {
+			t.Errorf("(-read +listed)\n%s", d)
+		}
+		return nil
+	})
+	stored, marshal := json.Marshal(read.Location)
+	if err != nil || marshal != nil || read.Location.Profile.Title != `Cafe \u0000` || strings.Contains(strings.ReplaceAll(string(stored), `\\u0000`, ""), `\u0000`) {
+		t.Errorf("%v, %v: %s", err, marshal, stored)
+	}
+	if strings.Contains(strings.ReplaceAll(string(read.Raw), `\\u0000`, ""), `\u0000`) {
+		t.Errorf("raw %s", read.Raw)
+	}
+}
+
 func TestBareLocation(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(200, `{"name":"locations/12345678901234567890","metadata":{"hasGoogleUpdated":true}}`), nil)
-	got, err := b.GetLocation(t.Context(), ref, account, location)
-	if err != nil || !got.PendingGoogleEdit || got.Verified || got.Profile.RegularHours != nil || got.Profile.MoreHours != nil {
+	got, err := b.ReadLocation(t.Context(), ref, account, location)
+	if err != nil || !got.Location.PendingGoogleEdit || got.Location.Verified || got.Location.Profile.RegularHours != nil || got.Location.Profile.MoreHours != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -237,9 +267,9 @@ func TestBareLocation(t *testing.T) {
 func TestAddressElsewhere(t *testing.T) {
 	t.Parallel()
 	b := serve(t, jsonAnswer(200, `{"name":"locations/12345678901234567890","storefrontAddress":{"regionCode":"US","postalCode":"94043","administrativeArea":"CA","locality":"Mountain View","addressLines":["1600 Amphitheatre Pkwy"," "]}}`), nil)
-	got, err := b.GetLocation(t.Context(), ref, account, location)
-	if err != nil || got.Profile.AddressSummary != "1600 Amphitheatre Pkwy, Mountain View, CA, 94043, US" {
-		t.Errorf("got %q, %v", got.Profile.AddressSummary, err)
+	got, err := b.ReadLocation(t.Context(), ref, account, location)
+	if err != nil || got.Location.Profile.AddressSummary != "1600 Amphitheatre Pkwy, Mountain View, CA, 94043, US" {
+		t.Errorf("got %q, %v", got.Location.Profile.AddressSummary, err)
 	}
 }
 
@@ -256,7 +286,7 @@ func TestListLocalPosts(t *testing.T) {
 		case "a/b+c=":
 			jsonAnswer(200, `{"nextPageToken":"last"}`)(w, r)
 		default:
-			jsonAnswer(200, `{"localPosts":[{"name":"`+postName+`2"}]}`)(w, r)
+			jsonAnswer(200, `{"localPosts":[{"name":"`+postName+`"},{"name":"`+postName+`2"}]}`)(w, r) // the list grew meanwhile
 		}
 	}, nil)
 	page, err := b.ListLocalPosts(t.Context(), ref, parent, 1, "")

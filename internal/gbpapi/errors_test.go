@@ -197,7 +197,7 @@ func TestErrorTableOfReads(t *testing.T) {
 			_, list := b.ListLocalPosts(t.Context(), ref, parent, 10, "")
 			_, accounts := b.ListAccounts(t.Context(), ref)
 			_, locations := b.ListLocations(t.Context(), ref, account, nil)
-			_, one := b.GetLocation(t.Context(), ref, account, location)
+			_, one := b.ReadLocation(t.Context(), ref, account, location)
 			for call, err := range map[string]error{"localPosts.get": get, "localPosts.list": list, "accounts.list": accounts, "locations.list": locations, "locations.get": one} {
 				if e := asError(t, err); e.Class != c.class || e.Code != c.code || e.Call != call {
 					t.Errorf("%s: got %s %s: %v", call, e.Class, e.Code, err)

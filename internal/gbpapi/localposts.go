@@ -110,7 +110,7 @@ func (c *Client) ListLocalPosts(ctx context.Context, ref Ref, parent string, pag
 	return out, nil
 }
 
-// PostList are a location's posts over several pages.
+// PostList are a location's posts over several pages, each post once.
 type PostList struct {
 	Posts      []gbp.RemotePost
 	Unreadable int
@@ -122,12 +122,13 @@ type PostList struct {
 func (c *Client) AllLocalPosts(ctx context.Context, ref Ref, parent string, maxPages int) (PostList, error) {
 	var out PostList
 	var err error
+	seen := map[gbp.PostName]bool{}
 	out.Truncated, err = pages(maxPages, func(token string) (string, error) {
 		p, err := c.ListLocalPosts(ctx, ref, parent, maxPostPage, token)
 		if err != nil {
 			return "", err
 		}
-		out.Posts = append(out.Posts, p.Posts...)
+		out.Posts = fresh(out.Posts, p.Posts, seen, func(p gbp.RemotePost) gbp.PostName { return p.Name })
 		out.Unreadable += p.Unreadable
 		return p.NextPageToken, nil
 	})

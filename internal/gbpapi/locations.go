@@ -1,9 +1,11 @@
 package gbpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	businessinformation "google.golang.org/api/mybusinessbusinessinformation/v1"
 
@@ -21,7 +23,7 @@ const readMask = "name,languageCode,storeCode,title,phoneNumbers,categories,stor
 // comes back as it is. The account must be named: "accounts/-" would lose which account a location belongs to, and posts
 // cannot be written without knowing it. truncated is true when the page limit was reached before the last page.
 //
-// Locations come without our own id and zone; SyncedAt is now.
+// Locations come without our own id and zone; SyncedAt is when their page was asked for.
 func (c *Client) ListLocations(ctx context.Context, ref Ref, account gbp.AccountName, yield func([]gbp.Location) error) (truncated bool, err error) {
 	return c.FindLocations(ctx, ref, account, "", yield)
 }
@@ -45,6 +47,7 @@ func (c *Client) FindLocations(ctx context.Context, ref Ref, account gbp.Account
 		if token != "" {
 			q.PageToken(token)
 		}
+		at := c.now()
 		page, err := q.Do()
 		if err != nil {
 			return "", k.generatedError(ctx, err)
@@ -54,7 +57,7 @@ func (c *Client) FindLocations(ctx context.Context, ref Ref, account gbp.Account
 			if l == nil {
 				continue
 			}
-			loc, failed := c.location(k, ref, account, l)
+			loc, failed := c.location(k, ref, account, l, at)
 			if failed != nil {
 				return "", failed
 			}
@@ -69,33 +72,13 @@ func (c *Client) FindLocations(ctx context.Context, ref Ref, account gbp.Account
 	})
 }
 
-// GetLocation reads one location by its v1 name. The account, which the v1 API does not tell, is the caller's knowledge.
-func (c *Client) GetLocation(ctx context.Context, ref Ref, account gbp.AccountName, name gbp.LocationName) (gbp.Location, error) {
-	k := call{name: "locations.get", ref: ref}
-	if a, n, err := gbp.ParseLocationName(string(name)); err != nil || a != "" || n != name {
-		return gbp.Location{}, k.fail(Refused, errs.Internal, "not a v1 location name; locations/{l} is needed", nil)
-	}
-	s, err := c.locationsService(ctx, k)
-	if err != nil {
-		return gbp.Location{}, err
-	}
-	l, err := s.Locations.Get(string(name)).ReadMask(readMask).Context(ctx).Do()
-	if err != nil {
-		return gbp.Location{}, k.generatedError(ctx, err)
-	}
-	loc, failed := c.location(k, ref, account, l)
-	if failed != nil {
-		return gbp.Location{}, failed
-	}
-	return loc, nil
-}
-
-// location translates Google's location.
-func (c *Client) location(k call, ref Ref, account gbp.AccountName, l *businessinformation.Location) (gbp.Location, *Error) {
+// location translates Google's location, asked for at at.
+func (c *Client) location(k call, ref Ref, account gbp.AccountName, l *businessinformation.Location, at time.Time) (gbp.Location, *Error) {
+	l = storable(l)
 	if a, n, err := gbp.ParseLocationName(l.Name); err != nil || a != "" || string(n) != l.Name {
 		return gbp.Location{}, k.unclear("a location without a v1 name", nil)
 	}
-	out := gbp.Location{ConnectionID: ref.Connection, Account: account, Name: gbp.LocationName(l.Name), Profile: profile(l), SyncedAt: c.now()}
+	out := gbp.Location{ConnectionID: ref.Connection, Account: account, Name: gbp.LocationName(l.Name), Profile: profile(l), SyncedAt: at}
 	if m := l.Metadata; m != nil {
 		out.PendingGoogleEdit = m.HasPendingEdits || m.HasGoogleUpdated
 		out.Verified = m.HasVoiceOfMerchant
@@ -106,6 +89,42 @@ func (c *Client) location(k call, ref Ref, account gbp.AccountName, l *businessi
 	}
 	out.Version = out.Profile.Version()
 	return out, nil
+}
+
+// storable is a location whose texts have no NUL, which PostgreSQL cannot hold: one store's title must not keep the others of its
+// connection from being stored.
+func storable(l *businessinformation.Location) *businessinformation.Location {
+	raw, err := json.Marshal(l)
+	clean := withoutNUL(raw)
+	if err != nil || len(clean) == len(raw) {
+		return l
+	}
+	var out businessinformation.Location
+	if json.Unmarshal(clean, &out) != nil {
+		return l // unreachable: it is what was marshalled, some characters shorter
+	}
+	return &out
+}
+
+// withoutNUL drops the escape sequence of NUL from the texts of a JSON document, which can hold it in no other way.
+func withoutNUL(raw []byte) []byte {
+	const nul = `\u0000`
+	if !bytes.Contains(raw, []byte(nul)) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		switch {
+		case raw[i] != '\\' || i+1 == len(raw):
+			out = append(out, raw[i])
+		case bytes.HasPrefix(raw[i:], []byte(nul)):
+			i += len(nul) - 1
+		default: // a backslash and what it escapes
+			out = append(out, raw[i], raw[i+1])
+			i++
+		}
+	}
+	return out
 }
 
 func profile(l *businessinformation.Location) gbp.Profile {

@@ -118,7 +118,7 @@ func (c *Client) ListMedia(ctx context.Context, ref Ref, parent string, pageSize
 	return out, nil
 }
 
-// MediaList is a location's gallery over several pages.
+// MediaList is a location's gallery over several pages, each item once.
 type MediaList struct {
 	Items      []gbp.RemoteMedia
 	Unreadable int
@@ -132,12 +132,13 @@ type MediaList struct {
 func (c *Client) AllMedia(ctx context.Context, ref Ref, parent string, maxPages int) (MediaList, error) {
 	var out MediaList
 	var err error
+	seen := map[gbp.MediaName]bool{}
 	out.Truncated, err = pages(maxPages, func(token string) (string, error) {
 		p, err := c.ListMedia(ctx, ref, parent, mediaPage, token)
 		if err != nil {
 			return "", err
 		}
-		out.Items = append(out.Items, p.Items...)
+		out.Items = fresh(out.Items, p.Items, seen, func(m gbp.RemoteMedia) gbp.MediaName { return m.Name })
 		out.Unreadable += p.Unreadable
 		out.Total = max(out.Total, p.Total)
 		return p.NextPageToken, nil

@@ -210,7 +210,7 @@ func TestMediaCreateOnTheWire(t *testing.T) {
 	}
 }
 
-// TestMediaPages: bounded, through empty pages and unreadable entries, and never for ever.
+// TestMediaPages: each item once, bounded, through empty pages and unreadable entries, and never for ever.
 func TestMediaPages(t *testing.T) {
 	t.Parallel()
 	entry := func(n int) string { return fmt.Sprintf(`{"name":"%s%d","mediaFormat":"PHOTO"}`, mediaKey, n) }
@@ -218,7 +218,7 @@ func TestMediaPages(t *testing.T) {
 		jsonAnswer(200, map[string]string{
 			"":  `{"mediaItems":[` + entry(1) + `,{"name":"odd"},5],"totalMediaItemCount":"4","nextPageToken":"a"}`,
 			"a": `{"nextPageToken":"b"}`,
-			"b": `{"mediaItems":[` + entry(2) + `],"totalMediaItemCount":4}`,
+			"b": `{"mediaItems":[` + entry(1) + `,` + entry(2) + `],"totalMediaItemCount":4}`,
 		}[r.URL.Query().Get("pageToken")])(w, r)
 	}, nil)
 	all, err := b.AllMedia(t.Context(), ref, parent, 10)

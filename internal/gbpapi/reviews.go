@@ -91,12 +91,7 @@ type ReviewList struct {
 }
 
 func (l *ReviewList) add(page []gbp.RemoteReview, seen map[gbp.ReviewName]bool) {
-	for _, r := range page {
-		if !seen[r.Name] {
-			seen[r.Name] = true
-			l.Reviews = append(l.Reviews, r)
-		}
-	}
+	l.Reviews = fresh(l.Reviews, page, seen, func(r gbp.RemoteReview) gbp.ReviewName { return r.Name })
 }
 
 // AllReviews reads up to maxPages pages of 50, newest first.

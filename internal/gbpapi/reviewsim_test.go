@@ -194,7 +194,7 @@ func TestSimulatorF053(t *testing.T) {
 				t.Errorf("%d, call %d: got %v", status, i, err)
 			}
 		}
-		if l, err := w.GetLocation(t.Context(), w.mine, gbp.AccountName(gbpsim.DemoGroup), gbp.LocationName(first.Name)); err != nil || l.Verified {
+		if l, err := w.ReadLocation(t.Context(), w.mine, gbp.AccountName(gbpsim.DemoGroup), gbp.LocationName(first.Name)); err != nil || l.Location.Verified {
 			t.Errorf("the mirror takes it for verified: %v", err)
 		}
 	}

@@ -146,8 +146,8 @@ func TestSimulatorSync(t *testing.T) {
 			t.Errorf("%d locations", len(names))
 		}
 		for n := range names {
-			one, err := w.GetLocation(t.Context(), w.mine, gbp.AccountName(gbpsim.DemoGroup), n)
-			if err != nil || one.Name != n || one.Profile.StoreCode == "" {
+			one, err := w.ReadLocation(t.Context(), w.mine, gbp.AccountName(gbpsim.DemoGroup), n)
+			if err != nil || one.Location.Name != n || one.Location.Profile.StoreCode == "" {
 				t.Errorf("got %+v, %v", one, err)
 			}
 			break

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	businessinformation "google.golang.org/api/mybusinessbusinessinformation/v1"
 
@@ -31,20 +32,22 @@ func (c *Client) ReadLocation(ctx context.Context, ref Ref, account gbp.AccountN
 		return RemoteLocation{}, failed
 	}
 	k.url = c.v1(string(name), url.Values{"readMask": {readMask}})
+	at := c.now()
 	a, failed := c.do(ctx, k)
 	if failed != nil {
 		return RemoteLocation{}, failed
 	}
-	return c.remote(k, ref, account, name, a)
+	return c.remote(k, ref, account, name, a, at)
 }
 
-// remote reads an answer that has to be the named location.
-func (c *Client) remote(k call, ref Ref, account gbp.AccountName, name gbp.LocationName, a answer) (RemoteLocation, error) {
+// remote reads an answer, asked for at at, that has to be the named location.
+func (c *Client) remote(k call, ref Ref, account gbp.AccountName, name gbp.LocationName, a answer, at time.Time) (RemoteLocation, error) {
+	a.body = withoutNUL(a.body) // the same texts in both, or they would seem to differ
 	var l businessinformation.Location
 	if json.Unmarshal(a.body, &l) != nil || l.Name != string(name) {
 		return RemoteLocation{}, k.unreadable(a)
 	}
-	loc, failed := c.location(k, ref, account, &l)
+	loc, failed := c.location(k, ref, account, &l, at)
 	if failed != nil {
 		return RemoteLocation{}, failed
 	}
@@ -54,7 +57,7 @@ func (c *Client) remote(k call, ref Ref, account gbp.AccountName, name gbp.Locat
 // Translate reads a whole location of Google's that did not come from one answer: what was read before an edit with the edit's
 // result laid over it. The error is Ambiguous for what is no location.
 func (c *Client) Translate(ref Ref, account gbp.AccountName, name gbp.LocationName, raw []byte) (RemoteLocation, error) {
-	return c.remote(call{name: "locations.get", ref: ref}, ref, account, name, answer{body: raw})
+	return c.remote(call{name: "locations.get", ref: ref}, ref, account, name, answer{body: raw}, c.now())
 }
 
 // PatchLocation edits the masked fields of a location; the body goes out byte for byte, and a masked field that it lacks is
@@ -88,7 +91,7 @@ func (k call) confirmed(a answer, name string, wantName bool) (json.RawMessage, 
 	if o == nil || wantName && text(o["name"]) != name {
 		return nil, k.odd(a, "a success without the resource that was written")
 	}
-	return bytes.Clone(a.body), nil
+	return bytes.Clone(withoutNUL(a.body)), nil
 }
 
 // masked refuses a body or mask that must never be sent: without a mask Google could update everything that is populated.
@@ -127,7 +130,7 @@ func (c *Client) GetGoogleUpdated(ctx context.Context, ref Ref, name gbp.Locatio
 	if failed != nil {
 		return GoogleVersion{}, failed
 	}
-	o := object(a.body)
+	o := object(withoutNUL(a.body))
 	if object(o["location"]) == nil {
 		return GoogleVersion{}, k.unreadable(a)
 	}

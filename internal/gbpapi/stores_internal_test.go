@@ -82,7 +82,7 @@ func FuzzGoogleAnswersOfStores(f *testing.F) {
 	f.Add([]byte(`{"name":"` + location + `","regularHours":{"periods":[{}]},"moreHours":[null],"categories":{"primaryCategory":null},"metadata":{}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := &Client{now: func() time.Time { return now }}
-		r, err := c.remote(call{}, ref, account, gbp.LocationName(location), answer{status: 200, body: b})
+		r, err := c.remote(call{}, ref, account, gbp.LocationName(location), answer{status: 200, body: b}, now)
 		if err == nil && !json.Valid(r.Raw) {
 			t.Fatalf("%q", r.Raw)
 		}

@@ -45,6 +45,17 @@ func readable[T any](page []json.RawMessage, parse func(json.RawMessage) (T, err
 	return out, unreadable
 }
 
+// fresh appends what an earlier page did not hold: what is made while a list is read pushes others onto the next page.
+func fresh[T any, N comparable](to, page []T, seen map[N]bool, name func(T) N) []T {
+	for _, thing := range page {
+		if n := name(thing); !seen[n] {
+			seen[n] = true
+			to = append(to, thing)
+		}
+	}
+	return to
+}
+
 // pages reads page after page until there is no token, whatever the pages hold. It stops as truncated at the limit and when
 // a token repeats, which would never end.
 func pages(limit int, read func(token string) (next string, err error)) (truncated bool, err error) {

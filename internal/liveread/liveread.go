@@ -30,7 +30,8 @@ type (
 	List func(ctx context.Context, ref gbpapi.Ref, parent string) ([]gbp.Seen, error)
 	// Store gives our rows for what was seen.
 	Store interface {
-		Saw(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, things []gbp.Seen) ([]gbp.Resource, error)
+		// Saw stores a reading that began at began.
+		Saw(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, things []gbp.Seen, began time.Time) ([]gbp.Resource, error)
 		// Known gives what a reading found as our rows are now, in that order, and before it what was made since.
 		Known(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, ids []string, since time.Time) ([]gbp.Resource, error)
 	}
@@ -98,7 +99,7 @@ func (r *Reader) Read(ctx context.Context, tenant authn.TenantID, loc gbp.Locati
 	} else if err != nil {
 		return nil, time.Time{}, err
 	}
-	things, err := r.store.Saw(ctx, tenant, loc.ID, kind, seen)
+	things, err := r.store.Saw(ctx, tenant, loc.ID, kind, seen, at)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

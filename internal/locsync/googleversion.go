@@ -45,7 +45,7 @@ func differing(v gbpapi.GoogleVersion) json.RawMessage {
 
 // GetGoogleUpdated implements Google.
 func (m metered) GetGoogleUpdated(ctx context.Context, ref gbpapi.Ref, name gbp.LocationName) (v gbpapi.GoogleVersion, err error) {
-	err = m.booked(ctx, locationsAPI, ref.Tenant, func(ctx context.Context) (err error) {
+	err = m.booked(ctx, gbp.APIBusinessInformation, ref.Tenant, func(ctx context.Context) (err error) {
 		v, err = m.Google.GetGoogleUpdated(ctx, ref, name)
 		return err
 	})

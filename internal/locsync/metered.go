@@ -11,11 +11,8 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/slots"
 )
 
-// The APIs whose quota a sync spends.
-const (
-	accountsAPI  = "mybusinessaccountmanagement.v1"
-	locationsAPI = "mybusinessbusinessinformation.v1"
-)
+// accountsAPI is the API of accounts, whose quota only a sync spends.
+const accountsAPI = "mybusinessaccountmanagement.v1"
 
 // Slots share Google's quotas.
 type Slots interface {
@@ -42,7 +39,7 @@ func (m metered) ListAccounts(ctx context.Context, ref gbpapi.Ref) (list gbpapi.
 
 // ListLocations implements Google.
 func (m metered) ListLocations(ctx context.Context, ref gbpapi.Ref, account gbp.AccountName, yield func([]gbp.Location) error) (truncated bool, err error) {
-	err = m.booked(ctx, locationsAPI, ref.Tenant, func(ctx context.Context) (err error) {
+	err = m.booked(ctx, gbp.APIBusinessInformation, ref.Tenant, func(ctx context.Context) (err error) {
 		truncated, err = m.Google.ListLocations(ctx, ref, account, yield)
 		return err
 	})
@@ -54,28 +51,12 @@ func (m metered) booked(ctx context.Context, api string, tenant authn.TenantID, 
 	return gbpapi.Metered(ctx, func(ctx context.Context) error { return m.await(ctx, api, tenant) }, call)
 }
 
-// patience is how long a slot is waited for in one go; beyond it is asked for again.
-const patience = slots.Horizon + time.Second
+// patience is how long a slot is waited for: longer than a sync may take, whose own bound is its context's.
+const patience = time.Hour
 
 func (m metered) await(ctx context.Context, api string, tenant authn.TenantID) error {
-	for {
-		a, err := m.slots.Reserve(ctx, slots.Request{API: api, Tenant: tenant, Low: true, Patience: patience})
-		if err != nil {
-			return fmt.Errorf("slot: %w", err)
-		}
-		wait := a.Wait
-		if a.Verdict != slots.Granted {
-			wait = max(wait, 100*time.Millisecond)
-		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
-		}
-		if a.Verdict == slots.Granted {
-			return nil
-		}
+	if _, err := slots.Await(ctx, m.slots, slots.Request{API: api, Tenant: tenant, Low: true}, patience); err != nil {
+		return fmt.Errorf("slot: %w", err)
 	}
+	return nil
 }

@@ -74,20 +74,23 @@ func (db *DB) VerifyAudit(ctx context.Context, tenant authn.TenantID) (report au
 			if s.Leaves, err = readLeaves(ctx, tx, tenant, s.No); err != nil {
 				return err
 			}
-			events, err := readStored(ctx, tx, tenant, s.From, s.Upto)
-			if err != nil {
+			var events []audit.StoredEvent // as many as one seal has
+			if err := eachStored(ctx, tx, tenant, s.From, s.Upto, func(e audit.StoredEvent) { events = append(events, e) }); err != nil {
 				return err
 			}
 			v.Check(s, events)
-			checkColumns(v, events)
+			for _, e := range events {
+				checkColumns(v, e)
+			}
 			upto = s.Upto
 		}
-		rest, err := readStored(ctx, tx, tenant, upto, "")
+		err = eachStored(ctx, tx, tenant, upto, "", func(e audit.StoredEvent) { // of these there may be any number
+			checkColumns(v, e)
+			v.Unsealed++
+		})
 		if err != nil {
 			return err
 		}
-		checkColumns(v, rest)
-		v.Unsealed = len(rest)
 		report = v.Report
 		return nil
 	})
@@ -113,25 +116,31 @@ func readLeaves(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, seal int6
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[audit.LeafOf])
 }
 
-// readStored reads the events of a range of transactions; an empty upto is open.
-func readStored(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, from, upto string) ([]audit.StoredEvent, error) {
+// eachStored reads the events of a range of transactions one after the other; an empty upto is open.
+func eachStored(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, from, upto string, fn func(audit.StoredEvent)) error {
 	rows, err := tx.Query(ctx, `SELECT event_id, body, concat_ws('|', tenant_id, event_id, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), event, request_id, client_id, user_id, tool, location_id, batch_id, item_id, result, error_code)
 		FROM mappy.audit_event WHERE tenant_id = $1 AND txid >= $2::xid8 AND ($3 = '' OR txid < nullif($3, '')::xid8) ORDER BY txid, event_id`, tenant, from, upto)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[audit.StoredEvent])
+	defer rows.Close()
+	for rows.Next() {
+		e, err := pgx.RowToStructByPos[audit.StoredEvent](rows)
+		if err != nil {
+			return err
+		}
+		fn(e)
+	}
+	return rows.Err()
 }
 
-func checkColumns(v *audit.Verifier, events []audit.StoredEvent) {
-	for _, s := range events {
-		var e audit.Event
-		if err := json.Unmarshal(s.Body, &e); err != nil {
-			v.CheckRow(s, "unreadable")
-			continue
-		}
-		v.CheckRow(s, strings.Join([]string{
-			string(e.Tenant), e.ID, e.OccurredAt.UTC().Format("2006-01-02 15:04:05.000000"), string(e.Kind), e.RequestID, string(e.Actor.ClientID), string(e.Actor.UserID), e.Tool, fmt.Sprint(e.LocationID), e.BatchID, e.ItemID, e.Result, string(e.ErrorCode),
-		}, "|"))
+func checkColumns(v *audit.Verifier, s audit.StoredEvent) {
+	var e audit.Event
+	if err := json.Unmarshal(s.Body, &e); err != nil {
+		v.CheckRow(s, "unreadable")
+		return
 	}
+	v.CheckRow(s, strings.Join([]string{
+		string(e.Tenant), e.ID, e.OccurredAt.UTC().Format("2006-01-02 15:04:05.000000"), string(e.Kind), e.RequestID, string(e.Actor.ClientID), string(e.Actor.UserID), e.Tool, fmt.Sprint(e.LocationID), e.BatchID, e.ItemID, e.Result, string(e.ErrorCode),
+	}, "|"))
 }

@@ -213,9 +213,12 @@ func (db *DB) Cancel(ctx context.Context, p *authn.Principal, id batch.ID, reque
 		if c.Batch, _, err = findBatch(ctx, tx, p.TenantID, p.Grants, id); err != nil {
 			return err
 		}
-		err = tx.QueryRow(ctx, `SELECT count(*) FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND state = 'processing'`, p.TenantID, id).Scan(&c.InFlight)
-		if err != nil {
-			return err
+		c.InFlight = c.Batch.Counts.Pending() // an item that a runner held just now may be on its way, whatever its row says
+		if refused {
+			err = tx.QueryRow(ctx, `SELECT count(*) FROM mappy.item WHERE tenant_id = $1 AND batch_id = $2 AND state = 'processing'`, p.TenantID, id).Scan(&c.InFlight)
+			if err != nil {
+				return err
+			}
 		}
 		return db.appendEvents(ctx, tx, p.TenantID, cancelEvent(p, requestID, c, !refused))
 	})

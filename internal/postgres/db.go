@@ -9,9 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -167,11 +170,18 @@ func unavailable(err error) error {
 	_, isConnect := errors.AsType[*pgconn.ConnectError](err)
 	down := isConnect || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) ||
 		isPG && (strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || pg.Code == "57014") ||
-		!isPG && (pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "connection reset"))
+		!isPG && (pgconn.SafeToRetry(err) || cut(err))
 	if !down {
 		return err
 	}
 	return errs.Wrap(errs.Unavailable, err, errs.T("一時的に受け付けられません。何も受け付けていません。", "Temporarily unavailable; nothing was accepted."))
+}
+
+// cut tells whether an exchange with PostgreSQL broke off.
+func cut(err error) bool {
+	_, isNet := errors.AsType[net.Error](err)
+	_, isSystem := errors.AsType[syscall.Errno](err)
+	return isNet || isSystem || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // constraint is the name of the violated unique constraint, or "".

@@ -78,17 +78,10 @@ func (db *DB) endWaitingOf(ctx context.Context, tx pgx.Tx, tenant authn.TenantID
 	return len(items), db.count(ctx, tx, tenant, b, delta(batch.ItemFailed, len(items)))
 }
 
-// endDead ends what waits for the tenant's dead connections: where the grant was found dead outside a worker, or the worker
-// that found it died.
-func (db *DB) endDead(ctx context.Context, tenant authn.TenantID) error {
-	var dead []string
-	err := db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
-		collect(b, &dead, pgx.RowTo[string], `SELECT connection_id FROM mappy.connection WHERE tenant_id = $1 AND state = 'dead' ORDER BY connection_id`, tenant)
+// Dead implements worker.Housekeeper.
+func (db *DB) Dead(ctx context.Context, tenant authn.TenantID) (connections []string, err error) {
+	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
+		collect(b, &connections, pgx.RowTo[string], `SELECT connection_id FROM mappy.connection WHERE tenant_id = $1 AND state = 'dead' ORDER BY connection_id`, tenant)
 	})
-	failed := []error{err}
-	for _, c := range dead {
-		_, err := db.EndWaiting(ctx, tenant, c)
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
+	return connections, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -18,16 +17,17 @@ import (
 
 const dueColumns = itemColumns + `, i.follows, b.status, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.assurance, b.operation,
 	coalesce(a.attempt_id, 0), coalesce(a.no, 0), coalesce(a.state, ''), coalesce(a.started_at, i.created_at), coalesce(a.looks, 0),
-	EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.resource_name AND r.deleted_at IS NOT NULL)`
+	EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.resource_name AND r.deleted_at IS NOT NULL), ` + tried
 
 const dueFrom = ` FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
 	LEFT JOIN LATERAL (SELECT x.attempt_id, x.no, x.state, x.started_at, x.looks FROM mappy.attempt x WHERE x.tenant_id = i.tenant_id AND x.item_id = i.item_id ORDER BY x.attempt_id DESC LIMIT 1) a ON true`
 
 func scanDue(row pgx.CollectableRow) (d worker.Due, err error) {
 	b, a := &d.Batch, &d.Attempt
+	var tried bool
 	d.Item, err = scanItemAnd(row, &d.Follows, &b.Status, &b.Client, &b.User, &b.Token, &b.RequestID, &b.Environment, &b.Assurance, &b.Operation,
-		&a.ID, &a.No, &a.State, &a.StartedAt, &a.Looks, &d.Gone)
-	b.ID = d.Item.Batch
+		&a.ID, &a.No, &a.State, &a.StartedAt, &a.Looks, &d.Gone, &tried)
+	b.ID, d.Item.Tried = d.Item.Batch, tried
 	return d, err
 }
 
@@ -65,7 +65,7 @@ func (db *DB) followLater(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 	q.Queue(`UPDATE mappy.item SET follow_at = clock_timestamp() + $3::interval, follows = follows + 1, google_calls = google_calls + 1
 		WHERE tenant_id = $1 AND item_id = $2 AND state = $4`, tenant, d.Item.ID, o.FollowIn(), d.Item.State).Exec(oneRow)
 	if d.Attempt.ID != 0 && o.Looks > 0 {
-		q.Queue(`UPDATE mappy.attempt SET looks = $3, looked_at = clock_timestamp(), note = $4 WHERE tenant_id = $1 AND attempt_id = $2`, tenant, d.Attempt.ID, o.Looks, o.Note)
+		q.Queue(`UPDATE mappy.attempt SET looks = $3, looked_at = clock_timestamp(), note = CASE WHEN state IN ('unknown', 'given_up') THEN $4 ELSE note END WHERE tenant_id = $1 AND attempt_id = $2`, tenant, d.Attempt.ID, o.Looks, o.Note)
 	}
 	return tx.SendBatch(ctx, q).Close()
 }
@@ -85,7 +85,13 @@ func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d wo
 			return db.followLater(ctx, tx, tenant, d, worker.Outcome{Note: "a later edit has replaced it"})
 		}
 	}
-	if o.After == nil { // what is known of it stays known
+	switch {
+	case o.Publication == batch.Deleted: // nothing of it is left; what was read is somebody else's
+		if o.Found == nil {
+			o.Found = o.After
+		}
+		o.After = nil
+	case o.After == nil: // what is known of it stays known
 		o.After = d.Item.After
 	}
 	if o.Version == "" {
@@ -93,9 +99,6 @@ func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d wo
 	}
 	if o.ResourceName == "" {
 		o.ResourceName = d.Item.ResourceName
-	}
-	if o.Publication == batch.Deleted {
-		o.After = nil
 	}
 	q := &pgx.Batch{}
 	if d.Item.State == batch.ItemUnknown && d.Attempt.ID != 0 && o.Attempt != "" {
@@ -123,7 +126,7 @@ func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d wo
 // Resolve settles an item whose outcome is unknown by an operator's word: state is succeeded or failed. Nothing is sent. The
 // error is INVALID_ARGUMENT for an item that is not unknown, and BATCH_NOT_FOUND for an absent one.
 func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemID, state batch.ItemState, reason, operator string) (item batch.Item, err error) {
-	o := worker.Outcome{State: state, Attempt: batch.AttemptFound, Executed: errs.ExecutedYes, Publication: batch.Accepted, Note: "settled by an operator"}
+	o := worker.Outcome{State: state, Attempt: batch.AttemptFound, Executed: errs.ExecutedYes, Publication: batch.Accepted, Operator: operator, Reason: reason, Note: "settled by an operator"}
 	if state == batch.ItemFailed {
 		o.Attempt, o.Executed, o.Publication, o.Code, o.RetryPossible = batch.AttemptAbsent, errs.ExecutedNo, "", errs.GBPUnavailable, true
 		o.Error = &batch.ItemError{JA: "運用担当が、書き込まれていないことを確認しました。", EN: "An operator found that it was not written."}
@@ -149,12 +152,8 @@ func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemI
 		}
 		item = d.Item
 		item.State = state
-		e := itemEvent(d.Item, d.Batch, audit.ItemResolved)
-		e.Actor, e.Result, e.Reason = audit.Actor{OperatorID: operator}, string(state), reason
-		if _, err := tx.Exec(ctx, `UPDATE mappy.item SET resolved_by = $3 WHERE tenant_id = $1 AND item_id = $2`, tenant, id, operator); err != nil {
-			return err
-		}
-		return db.appendEvents(ctx, tx, tenant, e)
+		_, err = tx.Exec(ctx, `UPDATE mappy.item SET resolved_by = $3 WHERE tenant_id = $1 AND item_id = $2`, tenant, id, operator)
+		return err
 	})
 	return item, err
 }

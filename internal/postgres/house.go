@@ -86,6 +86,12 @@ func insertSeal(ctx context.Context, tx pgx.Tx, s audit.Seal) error {
 	return nil
 }
 
+// PrepareAudit implements worker.Housekeeper.
+func (db *DB) PrepareAudit(ctx context.Context) error {
+	_, err := db.pool.Exec(ctx, `SELECT mappy.make_audit_partitions()`)
+	return unavailable(err)
+}
+
 // Sweep implements worker.Housekeeper: an item that is not decided and has no job that could run gets a new one. River keeps
 // finished jobs for a day, so a lost job is seen as finished, discarded or absent.
 func (db *DB) Sweep(ctx context.Context, tenant authn.TenantID) (n int, err error) {
@@ -119,7 +125,7 @@ func (db *DB) Sweep(ctx context.Context, tenant authn.TenantID) (n int, err erro
 		_, err = tx.Exec(ctx, `DELETE FROM mappy.idempotency WHERE tenant_id = $1 AND expires_at < clock_timestamp() - interval '1 hour'`, tenant)
 		return err
 	})
-	return n, errors.Join(err, db.endDead(ctx, tenant))
+	return n, err
 }
 
 var _ worker.Housekeeper = (*DB)(nil)

@@ -327,7 +327,7 @@ func TestUnclaimed(t *testing.T) {
 	bound := rows[string](t, s.DB.Owner(), `SELECT resource_name FROM mappy.item WHERE tenant_id = $1 ORDER BY 1`, stack.Tenant)
 	loc := s.Locations[2]
 	post := func(id string) gbp.PostName { return gbp.PostName(loc.Name.V4(loc.Account) + "/localPosts/" + id) }
-	if _, err := s.App.DB.Saw(t.Context(), stack.Tenant, loc.ID, gbp.KindPost, []gbp.Seen{{Name: string(post("seen")), Raw: []byte(`{"name":"x\u0000"}`)}}); err != nil {
+	if _, err := s.App.DB.Saw(t.Context(), stack.Tenant, loc.ID, gbp.KindPost, []gbp.Seen{{Name: string(post("seen")), Raw: []byte(`{"name":"x\u0000"}`)}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	foreign := rows[string](t, s.DB.Owner(), `SELECT resource_name FROM mappy.item WHERE tenant_id = 'rival'`)[0]

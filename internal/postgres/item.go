@@ -23,6 +23,9 @@ import (
 const earlier = `EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
 	AND o.item_id < i.item_id AND (o.state IN ('queued', 'processing') OR o.state = 'unknown' AND o.target_name IS NULL))`
 
+// tried tells whether an attempt of item i may have had its effect: what is there, or under review, can be the item's own.
+const tried = `EXISTS (SELECT 1 FROM mappy.attempt m WHERE m.tenant_id = i.tenant_id AND m.item_id = i.item_id AND m.state NOT IN ('refused', 'not_sent', 'absent'))`
+
 // Peek implements worker.Store: what a runner needs to ask for a slot and to look at the target, without a lock.
 func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) (p worker.Peek, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
@@ -32,14 +35,16 @@ func (db *DB) Peek(ctx context.Context, tenant authn.TenantID, id batch.ItemID) 
 			       AND coalesce(i.not_before <= clock_timestamp(), true)
 			       AND NOT EXISTS (SELECT 1 FROM mappy.attempt a WHERE a.tenant_id = i.tenant_id AND a.item_id = i.item_id AND a.state = 'open')
 			       AND NOT `+earlier+`,
-			       EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.target_name AND r.deleted_at IS NOT NULL)
+			       EXISTS (SELECT 1 FROM mappy.resource r WHERE r.tenant_id = i.tenant_id AND r.google_name = i.target_name AND r.deleted_at IS NOT NULL),
+			       `+tried+`
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id) JOIN mappy.connection c USING (tenant_id, connection_id)
 			WHERE i.tenant_id = $1 AND i.item_id = $2`, tenant, id).
 			Query(func(rows pgx.Rows) error {
 				p, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (p worker.Peek, err error) {
 					var looks int
-					p.Item, err = scanItemAnd(row, &looks, &p.User, &p.WantsSlot, &p.TargetGone)
-					p.Item.Looks = looks
+					var tried bool
+					p.Item, err = scanItemAnd(row, &looks, &p.User, &p.WantsSlot, &p.TargetGone, &tried)
+					p.Item.Looks, p.Item.Tried = looks, tried
 					return p, err
 				})
 				return err
@@ -69,7 +74,7 @@ func (db *DB) Begin(ctx context.Context, tenant authn.TenantID, id batch.ItemID,
 				b.Decision = batch.Decision{Step: batch.StepEnd, State: t.End.State, Code: t.End.Code}
 				return db.decide(ctx, tx, tenant, b, *t.End, complete)
 			}
-			return db.openAttempt(ctx, tx, tenant, &b, w, t.Before, wasQueued)
+			return db.openAttempt(ctx, tx, tenant, &b, w, t, wasQueued)
 		case batch.StepExamine:
 			b.Attempt = *s.Open
 			return nil
@@ -115,7 +120,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		       b.operation, b.client_id, b.user_id, b.token_id, b.request_id, b.environment, b.on_failure, b.assurance, b.cancel_requested, b.stopped, b.send_deadline <= clock_timestamp(),
 		       u.grants, l.labels, k.revoked_at IS NULL, c.state = 'dead',
 		       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'target', s.target)), '[]') FROM mappy.kill_switch s WHERE s.tenant_id IN ($1, 'system')),
-		       `+earlier+`,
+		       `+earlier+`, `+tried+`,
 		       a.attempt_id, a.no, a.looks, a.started_at, extract(epoch FROM a.examine_at - clock_timestamp())
 		FROM mappy.item i
 		JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
@@ -128,7 +133,7 @@ func (db *DB) lockItem(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, id
 		return row.Scan(&i.Batch, &i.Ordinal, &i.Operation, &i.Location, &i.Connection, &i.Account, &i.LocationName, &i.Title, &i.State, &i.Payload, &i.Fingerprint,
 			&i.Attempts, &i.GoogleCalls, &i.Kind, &i.TargetName, &i.TargetID, &i.Expected, &i.Mask, &i.Already, (*[]byte)(&i.Before), &i.Units, &before,
 			&b.Batch.Operation, &b.Batch.Client, &b.Batch.User, &b.Batch.Token, &b.Batch.RequestID, &b.Batch.Environment, &b.Batch.OnFailure, &b.Batch.Assurance, &s.CancelRequested, &s.Stopped, &s.Overdue,
-			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier,
+			&grants, &labels, &tokenLive, &s.ConnectionDead, &kill, &s.Earlier, &i.Tried,
 			&attempt, &no, &looks, &startedAt, &examine)
 	})
 	err = tx.SendBatch(ctx, q).Close()
@@ -160,7 +165,7 @@ func seconds(f *float64) time.Duration {
 }
 
 // openAttempt is the write-ahead record: committed before anything is sent.
-func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b *worker.Begun, w worker.Windows, before json.RawMessage, wasQueued bool) error {
+func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b *worker.Begun, w worker.Windows, t worker.Turn, wasQueued bool) error {
 	i := &b.Item
 	b.Attempt = batch.Attempt{No: i.Attempts + 1, State: batch.AttemptOpen}
 	q := &pgx.Batch{}
@@ -168,8 +173,8 @@ func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 		VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval) RETURNING attempt_id, started_at`,
 		tenant, i.ID, i.LocationName, i.Fingerprint, b.Attempt.No, w.Send+w.Call+w.Settle).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&b.Attempt.ID, &b.Attempt.StartedAt) })
-	q.Queue(`UPDATE mappy.item SET state = 'processing', attempts = attempts + 1, not_before = NULL, started_at = coalesce(started_at, clock_timestamp()), before = coalesce(before, $3)
-		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID, snapshot(before))
+	q.Queue(`UPDATE mappy.item SET state = 'processing', attempts = attempts + 1, not_before = NULL, started_at = coalesce(started_at, clock_timestamp()), before = coalesce(before, $3), google_calls = google_calls + $4
+		WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, i.ID, snapshot(t.Before), t.GoogleCalls)
 	if wasQueued {
 		q.Queue(`UPDATE mappy.batch SET status = 'processing', started_at = coalesce(started_at, clock_timestamp()) WHERE tenant_id = $1 AND batch_id = $2 AND status = 'queued'`, tenant, i.Batch)
 	}
@@ -178,7 +183,7 @@ func (db *DB) openAttempt(ctx context.Context, tx pgx.Tx, tenant authn.TenantID,
 	db.queueEvent(q, tenant, e)
 	i.Attempts++
 	if i.Before == nil {
-		i.Before = before
+		i.Before = t.Before
 	}
 	if err := tx.SendBatch(ctx, q).Close(); err != nil {
 		return fmt.Errorf("attempt: %w", err)
@@ -208,9 +213,9 @@ func (db *DB) Finish(ctx context.Context, tenant authn.TenantID, b worker.Begun,
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		q := &pgx.Batch{}
 		queueClose(q, tenant, b.Attempt.ID, o)
-		if o.State == "" { // another attempt follows; one that certainly was not sent does not count
-			q.Queue(`UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4, attempts = attempts - CASE WHEN $5 = 'not_sent' THEN 1 ELSE 0 END
-				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls, o.Attempt).Exec(oneRow)
+		if o.State == "" { // another attempt follows; one that certainly was not sent does not count, nor one that waits for a spent quota
+			q.Queue(`UPDATE mappy.item SET not_before = clock_timestamp() + $3::interval, google_calls = google_calls + $4, attempts = attempts - CASE WHEN $5 THEN 1 ELSE 0 END
+				WHERE tenant_id = $1 AND item_id = $2 AND state = 'processing'`, tenant, b.Item.ID, o.RetryIn, o.GoogleCalls, o.Free || o.Attempt == batch.AttemptNotSent).Exec(oneRow)
 			return tx.SendBatch(ctx, q).Close()
 		}
 		if err := tx.SendBatch(ctx, q).Close(); err != nil {
@@ -303,6 +308,9 @@ func (db *DB) queueDecision(q *pgx.Batch, tenant authn.TenantID, b worker.Begun,
 	}
 	e.Result, e.ErrorCode, e.Resource, e.OldVersion, e.NewVersion = string(o.State), o.Code, o.ResourceName, b.Item.Expected, o.Version
 	e.Before, e.After = o.AuditBefore, o.AuditAfter
+	if o.Operator != "" {
+		e.Actor, e.Reason = audit.Actor{OperatorID: o.Operator}, o.Reason
+	}
 	e.Details = &audit.Details{Attempt: b.Attempt.No, GoogleStatus: o.GoogleStatus, GoogleName: o.ResourceName, Note: o.Note}
 	db.queueEvent(q, tenant, e)
 	if b.Item.Units > 0 && o.State == batch.ItemSucceeded {
@@ -325,7 +333,8 @@ func queueTarget(q *pgx.Batch, tenant authn.TenantID, i batch.Item, o worker.Out
 	case o.Attributes != nil:
 		queueAttributes(q, tenant, i.Location, o.Attributes)
 	case i.Kind == gbp.KindLocation:
-	case o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
+	case o.Gone, i.Kind != gbp.KindReview && o.Publication == batch.Deleted && o.State == batch.ItemSucceeded && o.After == nil && !o.Already:
+		// of a review only the reply is deleted, unless Google says that it does not know the review
 		q.Queue(`UPDATE mappy.resource SET deleted_at = clock_timestamp(), seen_at = clock_timestamp() WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName)
 	case o.After != nil:
 		queueSnapshot(q, tenant, i, o.After)
@@ -339,8 +348,8 @@ func queueSnapshot(q *pgx.Batch, tenant authn.TenantID, i batch.Item, raw json.R
 	q.Queue(`UPDATE mappy.resource SET snapshot = $3, seen_at = clock_timestamp(), deleted_at = NULL WHERE tenant_id = $1 AND google_name = $2`, tenant, i.TargetName, snapshot(raw))
 }
 
-// endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are
-// skipped: the runner reads the batch again before it sends.
+// endRest ends the batch's items that have not started, after a failure that stops them. Items locked by a runner are skipped: after
+// on_failure the runner reads the batch again before it sends; where the fault is ours, it finds the same fault by itself.
 func (db *DB) endRest(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, b worker.Begun, o worker.Outcome) (counted, error) {
 	var state batch.ItemState
 	var code errs.Code
@@ -461,10 +470,10 @@ func itemEvent(i batch.Item, b batch.Batch, kind audit.Kind) audit.Event {
 }
 
 // Retreat implements worker.Store.
-func (db *DB) Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration) error {
+func (db *DB) Retreat(ctx context.Context, tenant authn.TenantID, id batch.ItemID, by time.Duration, counts bool) error {
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE mappy.item SET looks = looks + 1, not_before = clock_timestamp() + $3::interval, google_calls = google_calls + 1
-			WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, id, by)
+		_, err := tx.Exec(ctx, `UPDATE mappy.item SET looks = looks + CASE WHEN $4 THEN 1 ELSE 0 END, not_before = clock_timestamp() + $3::interval, google_calls = google_calls + 1
+			WHERE tenant_id = $1 AND item_id = $2 AND state IN ('queued', 'processing')`, tenant, id, by, counts)
 		return err
 	})
 }

@@ -93,37 +93,22 @@ type SyncResult struct {
 	Gone    int `json:"gone"`
 }
 
-// SaveLocations stores what a sync of one connection found. Locations of the connection that were not found are marked as
-// gone, unless the list was truncated.
+// SaveLocations stores what a sync of one connection found, each location as of its SyncedAt, when it was read: what a write has left
+// since then stands. Locations of the connection that were not found are marked as gone, unless the list was truncated.
 func (db *DB) SaveLocations(ctx context.Context, tenant authn.TenantID, connection string, found []gbp.Location, complete bool) (r SyncResult, err error) {
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		names := make([]string, 0, len(found))
+		names, q := make([]string, 0, len(found)), &pgx.Batch{}
+		read := db.now() // after the beginning of the transaction, which now() is: what was read before it errs to the early side
 		for _, l := range found {
 			names = append(names, string(l.Name))
-			var added, changed bool
-			profile, err := json.Marshal(l.Profile)
-			if err != nil {
+			if err := queueLocation(q, tenant, connection, l, read.Sub(l.SyncedAt), &r); err != nil {
 				return err
 			}
-			err = tx.QueryRow(ctx, `
-				WITH old AS (SELECT version FROM mappy.location WHERE tenant_id = $1 AND google_location = $4)
-				INSERT INTO mappy.location AS l (tenant_id, connection_id, google_account, google_location, title, store_code, city, labels, profile,
-					verified, pending_google_edit, open_status, maps_uri, place_id, version, google_version, synced_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, clock_timestamp())
-				ON CONFLICT ON CONSTRAINT location_google_key DO UPDATE SET connection_id = EXCLUDED.connection_id, google_account = EXCLUDED.google_account,
-					title = EXCLUDED.title, store_code = EXCLUDED.store_code, city = EXCLUDED.city, labels = EXCLUDED.labels, profile = EXCLUDED.profile,
-					verified = EXCLUDED.verified, pending_google_edit = EXCLUDED.pending_google_edit, open_status = EXCLUDED.open_status, maps_uri = EXCLUDED.maps_uri,
-					place_id = EXCLUDED.place_id, version = EXCLUDED.version, google_version = EXCLUDED.google_version, synced_at = EXCLUDED.synced_at, gone_at = NULL
-				RETURNING NOT EXISTS (SELECT 1 FROM old), EXISTS (SELECT 1 FROM old WHERE old.version <> l.version)`,
-				tenant, connection, l.Account, l.Name, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), profile,
-				l.Verified, l.PendingGoogleEdit, l.OpenStatus, l.MapsURI, l.PlaceID, l.Profile.Version(), googleVersion(l)).Scan(&added, &changed)
-			if err != nil {
-				return fmt.Errorf("location %s: %w", l.Name, err)
-			}
-			r.Found++
-			r.Added += one(added)
-			r.Changed += one(changed)
 		}
+		if err := tx.SendBatch(ctx, q).Close(); err != nil {
+			return fmt.Errorf("locations: %w", err)
+		}
+		r.Found = len(found)
 		if complete {
 			tag, err := tx.Exec(ctx, `UPDATE mappy.location SET gone_at = clock_timestamp()
 				WHERE tenant_id = $1 AND connection_id = $2 AND gone_at IS NULL AND google_location <> ALL ($3)`, tenant, connection, names)
@@ -136,6 +121,37 @@ func (db *DB) SaveLocations(ctx context.Context, tenant authn.TenantID, connecti
 		return err
 	})
 	return r, err
+}
+
+// queueLocation stores a location that was read age before the transaction began, and counts what that changed in r.
+func queueLocation(q *pgx.Batch, tenant authn.TenantID, connection string, l gbp.Location, age time.Duration, r *SyncResult) error {
+	profile, err := json.Marshal(l.Profile)
+	if err != nil {
+		return fmt.Errorf("location %s: %w", l.Name, err)
+	}
+	q.Queue(`
+		WITH old AS (SELECT version FROM mappy.location WHERE tenant_id = $1 AND google_location = $4)
+		INSERT INTO mappy.location AS l (tenant_id, connection_id, google_account, google_location, title, store_code, city, labels, profile,
+			verified, pending_google_edit, open_status, maps_uri, place_id, version, google_version, synced_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, now() - $17::interval)
+		ON CONFLICT ON CONSTRAINT location_google_key DO UPDATE SET connection_id = EXCLUDED.connection_id, google_account = EXCLUDED.google_account,
+			title = EXCLUDED.title, store_code = EXCLUDED.store_code, city = EXCLUDED.city, labels = EXCLUDED.labels, profile = EXCLUDED.profile,
+			verified = EXCLUDED.verified, pending_google_edit = EXCLUDED.pending_google_edit, open_status = EXCLUDED.open_status, maps_uri = EXCLUDED.maps_uri,
+			place_id = EXCLUDED.place_id, version = EXCLUDED.version, google_version = EXCLUDED.google_version, synced_at = EXCLUDED.synced_at, gone_at = NULL
+			WHERE l.synced_at < EXCLUDED.synced_at
+		RETURNING NOT EXISTS (SELECT 1 FROM old), EXISTS (SELECT 1 FROM old WHERE old.version <> l.version)`,
+		tenant, connection, l.Account, l.Name, l.Profile.Title, l.Profile.StoreCode, l.Profile.City, list(l.Profile.Labels), profile,
+		l.Verified, l.PendingGoogleEdit, l.OpenStatus, l.MapsURI, l.PlaceID, l.Profile.Version(), googleVersion(l), age).
+		Query(func(rows pgx.Rows) error { // no row where ours is newer
+			var added, changed bool
+			_, err := pgx.ForEachRow(rows, []any{&added, &changed}, func() error {
+				r.Added += one(added)
+				r.Changed += one(changed)
+				return nil
+			})
+			return err
+		})
+	return nil
 }
 
 func one(b bool) int {

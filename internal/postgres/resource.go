@@ -20,23 +20,30 @@ func scanResource(row pgx.CollectableRow) (r gbp.Resource, err error) {
 	return r, err
 }
 
-// Saw stores what a live read of one location found and gives our rows for it, in the order given.
-func (db *DB) Saw(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, things []gbp.Seen) (out []gbp.Resource, err error) {
-	names, snapshots, fresh := make([]string, len(things)), make([]string, len(things)), make([]string, len(things))
-	for i, p := range things {
-		names[i], snapshots[i], fresh[i] = p.Name, string(snapshot(p.Raw)), db.ids.New()
+// Saw stores what a live read of one location found that began at began, and gives our rows for it, in the order given, each
+// thing once and without what was deleted meanwhile. What a write or another read left since the read began stands: a late read neither brings back what was deleted meanwhile
+// nor an older content.
+func (db *DB) Saw(ctx context.Context, tenant authn.TenantID, loc gbp.LocationID, kind gbp.Kind, things []gbp.Seen, began time.Time) (out []gbp.Resource, err error) {
+	var names, snapshots, fresh []string
+	seen := map[string]bool{}
+	for _, p := range things {
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			names, snapshots, fresh = append(names, p.Name), append(snapshots, string(snapshot(p.Raw))), append(fresh, db.ids.New())
+		}
 	}
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
-			INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, snapshot)
-			SELECT $1, u.id, $6, $2, u.name, u.snapshot::jsonb FROM unnest($3::text[], $4::text[], $5::text[]) AS u (id, name, snapshot)
-			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET snapshot = EXCLUDED.snapshot, seen_at = clock_timestamp(), deleted_at = NULL`,
-			tenant, loc, fresh, names, snapshots, kind)
+			INSERT INTO mappy.resource AS r (tenant_id, resource_id, kind, location_id, google_name, snapshot, seen_at)
+			SELECT $1, u.id, $6, $2, u.name, u.snapshot::jsonb, now() - $7::interval FROM unnest($3::text[], $4::text[], $5::text[]) AS u (id, name, snapshot)
+			ON CONFLICT ON CONSTRAINT resource_google_key DO UPDATE SET snapshot = EXCLUDED.snapshot, seen_at = EXCLUDED.seen_at, deleted_at = NULL
+				WHERE greatest(r.seen_at, r.deleted_at) < EXCLUDED.seen_at`,
+			tenant, loc, fresh, names, snapshots, kind, db.now().Sub(began)) // after the beginning of the transaction, which now() is: it errs to the early side
 		if err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `SELECT `+resourceColumns+` FROM mappy.resource r JOIN unnest($2::text[]) WITH ORDINALITY AS u (name, o) ON r.google_name = u.name
-			WHERE r.tenant_id = $1 ORDER BY u.o`, tenant, names)
+			WHERE r.tenant_id = $1 AND r.deleted_at IS NULL ORDER BY u.o`, tenant, names)
 		if err != nil {
 			return err
 		}

@@ -62,8 +62,8 @@ func mayEdit(g authn.Grants, i batch.Item) bool {
 // replaced tells whether a later write of the same fields of the same store was sent: what is there is no longer about the item.
 // The later write's attempt was committed before it was sent, so a reading that saw its effect is found out here.
 func replaced(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i batch.Item) (later bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = $1 AND o.target_name = $2 AND o.item_id > $3 AND o.kind = 'location'
-		AND o.mask && $4 AND o.attempts > 0)`, tenant, i.TargetName, i.ID, i.Mask).Scan(&later)
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM mappy.item i WHERE i.tenant_id = $1 AND i.target_name = $2 AND i.item_id > $3 AND i.kind = 'location'
+		AND i.mask && $4 AND `+tried+`)`, tenant, i.TargetName, i.ID, i.Mask).Scan(&later)
 	if err != nil {
 		return false, fmt.Errorf("later edits of item %s: %w", i.ID, err)
 	}

@@ -8,7 +8,7 @@
 --       10 hold ms  11 pause ms  12 low  13 patience of a low read  14 calls per window (0: not counted)  15 late
 --       16 low reads in a row  17 low reads: spacings between two  18 calls in one go (a read, then the write)
 -- reply {verdict, wait, spacing}: 1 granted, 2 retry, 3 later, 4 requeue
--- TTL   every key ends when it no longer matters
+-- TTL   every key ends when it no longer matters, but 8, which stands for as long as this Redis remembers us
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local mode, member, edit, planned, low = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[12] == '1'

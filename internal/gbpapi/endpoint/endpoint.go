@@ -39,9 +39,6 @@ func Parse(base string) (Base, error) {
 	return Base{prefix: strings.TrimRight(u.String(), "/") + "/"}, nil
 }
 
-// Real tells whether calls go to Google itself.
-func (b Base) Real() bool { return b.prefix == "" }
-
 // URL is the root of a host with a trailing slash: "https://HOST/", or "BASE/HOST/". Paths are appended without a leading
 // slash. The trailing slash is what keeps Google's generated clients from dropping the host segment.
 func (b Base) URL(h Host) string {

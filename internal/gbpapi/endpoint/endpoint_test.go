@@ -19,9 +19,6 @@ func TestURL(t *testing.T) {
 		if got := b.URL(OAuth); got != want {
 			t.Errorf("%q: got %q, want %q", base, got, want)
 		}
-		if b.Real() != (base == "") {
-			t.Errorf("%q: Real is %v", base, b.Real())
-		}
 	}
 }
 
