@@ -10,7 +10,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -56,7 +55,7 @@ func auditSearch(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		f := postgres.AuditFilter{
+		f := audit.Filter{
 			Kind: q.Event, Batch: q.BatchID, Location: int64(q.LocationID), User: q.Actor, Tool: q.Tool, Result: q.Result, Before: before,
 			Reader: call.Principal, Limit: q.Size + 1,
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -41,7 +40,7 @@ func batchList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		f := postgres.BatchFilter{Status: q.Status, Before: batch.ID(before), Limit: q.Size + 1, Grants: call.Principal.Grants}
+		f := batch.Filter{Status: q.Status, Before: batch.ID(before), Limit: q.Size + 1, Grants: call.Principal.Grants}
 		if q.Since != "" {
 			if f.Since, err = time.Parse(time.RFC3339, q.Since); err != nil {
 				return Result{}, err

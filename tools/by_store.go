@@ -13,7 +13,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -100,8 +99,8 @@ func readStores[E ofStore](ctx context.Context, s *Set, call *Call, q byStoreQue
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
-		IDs: q.LocationIDs, Grants: call.Principal.Grants, After: from.after, Limit: storesPerPage + 1,
+	stores, err := s.Store.ListLocations(ctx, call.Principal.TenantID, call.Principal.Grants, gbp.LocationFilter{
+		IDs: q.LocationIDs, After: from.after, Limit: storesPerPage + 1,
 	})
 	if err != nil {
 		return p, err

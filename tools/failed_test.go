@@ -16,7 +16,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/idempotency"
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
@@ -28,7 +27,7 @@ type (
 	brokenFor struct{ admission.Store }
 )
 
-func (broken) ListLocations(context.Context, authn.TenantID, postgres.LocationFilter) ([]gbp.Location, error) {
+func (broken) ListLocations(context.Context, authn.TenantID, authn.Grants, gbp.LocationFilter) ([]gbp.Location, error) {
 	return nil, errBroken
 }
 

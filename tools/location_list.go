@@ -9,7 +9,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/schema"
 )
 
@@ -62,8 +61,8 @@ func locationList(s *Set) (Tool, error) {
 		if err := s.known(ctx, call.Principal, q.LocationIDs, q.Token); err != nil {
 			return Result{}, err
 		}
-		found, err := s.Store.ListLocations(ctx, call.Principal.TenantID, postgres.LocationFilter{
-			Query: q.Query, Labels: q.Labels, IDs: q.LocationIDs, Grants: call.Principal.Grants, After: gbp.LocationID(after), Limit: q.Size + 1,
+		found, err := s.Store.ListLocations(ctx, call.Principal.TenantID, call.Principal.Grants, gbp.LocationFilter{
+			Query: q.Query, Labels: q.Labels, IDs: q.LocationIDs, After: gbp.LocationID(after), Limit: q.Size + 1,
 		})
 		if err != nil {
 			return Result{}, err

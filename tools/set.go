@@ -14,7 +14,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/ratelimit"
 )
 
@@ -55,14 +54,14 @@ type Hints interface {
 // Store is what read tools and batch.cancel need of PostgreSQL.
 type Store interface {
 	admission.Recorder
-	ListLocations(ctx context.Context, tenant authn.TenantID, f postgres.LocationFilter) ([]gbp.Location, error)
+	ListLocations(ctx context.Context, tenant authn.TenantID, g authn.Grants, f gbp.LocationFilter) ([]gbp.Location, error)
 	Locations(ctx context.Context, tenant authn.TenantID, ids []gbp.LocationID) ([]gbp.Location, error)
 	Resource(ctx context.Context, tenant authn.TenantID, kind gbp.Kind, id string) (gbp.Resource, bool, error)
 	Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error)
-	Batches(ctx context.Context, tenant authn.TenantID, f postgres.BatchFilter) ([]batch.Batch, error)
+	Batches(ctx context.Context, tenant authn.TenantID, f batch.Filter) ([]batch.Batch, error)
 	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
-	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (postgres.Cancelled, error)
-	Events(ctx context.Context, tenant authn.TenantID, f postgres.AuditFilter, reader audit.Actor) ([]json.RawMessage, error)
+	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (batch.Cancellation, error)
+	Events(ctx context.Context, tenant authn.TenantID, f audit.Filter, reader audit.Actor) ([]json.RawMessage, error)
 	UnitsOfMonth(ctx context.Context, tenant authn.TenantID, zone *time.Location) (int, error)
 	BatchVersion(ctx context.Context, tenant authn.TenantID, id batch.ID) (batch.Status, int, error)
 }

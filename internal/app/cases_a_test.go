@@ -122,7 +122,7 @@ func TestAuditOfAWrite(t *testing.T) {
 			t.Errorf("%s: %+v", kind, events)
 		}
 	}
-	all, err := s.App.DB.Events(t.Context(), stack.Tenant, postgres.AuditFilter{Limit: 1000}, audit.Actor{OperatorID: "operator-1"})
+	all, err := s.App.DB.Events(t.Context(), stack.Tenant, audit.Filter{Limit: 1000}, audit.Actor{OperatorID: "operator-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAuditOfAWrite(t *testing.T) {
 	if n := len(recorded(t, s, audit.AuditRead)); n != 1 {
 		t.Errorf("reading the audit is recorded %d times", n)
 	}
-	if one, err := s.App.DB.Events(t.Context(), stack.Tenant, postgres.AuditFilter{Batch: string(accepted.BatchID), Kind: audit.ItemFailed, Limit: 10}, audit.Actor{}); err != nil || len(one) != 1 {
+	if one, err := s.App.DB.Events(t.Context(), stack.Tenant, audit.Filter{Batch: string(accepted.BatchID), Kind: audit.ItemFailed, Limit: 10}, audit.Actor{}); err != nil || len(one) != 1 {
 		t.Errorf("search: %d events, %v", len(one), err)
 	}
 }

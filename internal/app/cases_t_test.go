@@ -18,7 +18,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
@@ -199,7 +198,7 @@ func (d *desk) exec(sql string, args ...any) {
 // events are the audit events of a kind, newest first.
 func (d *desk) events(tenant authn.TenantID, kind audit.Kind) []audit.Event {
 	d.t.Helper()
-	bodies, err := d.App.DB.Events(context.Background(), tenant, postgres.AuditFilter{Kind: kind, Limit: 1000}, audit.Actor{OperatorID: "test"})
+	bodies, err := d.App.DB.Events(context.Background(), tenant, audit.Filter{Kind: kind, Limit: 1000}, audit.Actor{OperatorID: "test"})
 	if err != nil {
 		d.t.Fatal(err)
 	}

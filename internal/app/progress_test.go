@@ -10,7 +10,6 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 )
 
@@ -47,7 +46,7 @@ func TestProgressAndAClientThatGivesUp(t *testing.T) {
 		}
 		stop := s.Work()
 		if giveUp {
-			list, err := s.App.DB.Batches(t.Context(), stack.Tenant, postgres.BatchFilter{Grants: authn.Grants{All: true}, Limit: 10})
+			list, err := s.App.DB.Batches(t.Context(), stack.Tenant, batch.Filter{Grants: authn.Grants{All: true}, Limit: 10})
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%v %+v", err, list)
 			}

@@ -171,3 +171,19 @@ func Leaf(body []byte) []byte {
 	h := sha256.Sum256(body)
 	return h[:]
 }
+
+// Filter narrows a list of events; zero values do not narrow.
+type Filter struct {
+	Since, Until time.Time
+	Kind         Kind
+	Batch        string
+	Location     int64
+	User         authn.UserID
+	Tool         string
+	Result       string
+	// Before is the event behind which the page starts; lists run from new to old.
+	Before string
+	// Reader, where set, sees events of granted stores and, among those without a store, his own only.
+	Reader *authn.Principal
+	Limit  int
+}

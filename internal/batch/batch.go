@@ -293,3 +293,23 @@ func PollAfterSeconds(s Status, targets int) *int {
 	}
 	return &n
 }
+
+// Filter narrows a list of batches; zero values do not narrow.
+type Filter struct {
+	Status Status
+	Since  time.Time
+	User   authn.UserID
+	// Before is the id behind which the page starts; lists run from new to old.
+	Before ID
+	Limit  int
+	Grants authn.Grants
+}
+
+// Cancellation is what a cancellation found and did.
+type Cancellation struct {
+	// Already is true when the batch was cancelled before.
+	Already bool
+	Batch   Batch
+	// InFlight is how many items were started and may still have their effect.
+	InFlight int
+}

@@ -90,8 +90,7 @@ func Decide(s Snapshot) Decision {
 // RetryPossible tells whether batch.retry may run an item again that ended with the code.
 func RetryPossible(c errs.Code) bool {
 	switch c {
-	case errs.ExpiredNotSent, errs.WritesDisabled, errs.StoppedAfterFailure, errs.GoogleReconnectRequired, errs.GBPRateLimited, errs.GBPUnavailable, errs.GBPLocationNotVerified,
-		errs.GBPAPIDisabled, errs.GBPNotApproved: // an operator can put these right
+	case errs.ExpiredNotSent, errs.WritesDisabled, errs.StoppedAfterFailure, errs.GoogleReconnectRequired, errs.GBPRateLimited, errs.GBPUnavailable, errs.GBPLocationNotVerified:
 		return true
 	default:
 		return false

@@ -17,8 +17,8 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
+	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 )
 
 // everything is the grant of an operator on the command line.
@@ -64,7 +64,7 @@ func (c *command) locations() *cobra.Command {
 	}}
 	list := &cobra.Command{Use: "list", Short: "List locations", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			list, err := a.DB.ListLocations(cmd.Context(), t, postgres.LocationFilter{Grants: everything, Limit: 10_000})
+			list, err := a.DB.ListLocations(cmd.Context(), t, everything, gbp.LocationFilter{Limit: 10_000})
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (c *command) batches() *cobra.Command {
 	cmd := group("batch", "Accepted writes")
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			found, err := a.DB.Batches(cmd.Context(), t, postgres.BatchFilter{Grants: everything, Limit: 200})
+			found, err := a.DB.Batches(cmd.Context(), t, batch.Filter{Grants: everything, Limit: 200})
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ func (c *command) resolve() *cobra.Command {
 
 func (c *command) audit() *cobra.Command {
 	cmd := group("audit", "The audit log")
-	var f postgres.AuditFilter
+	var f audit.Filter
 	var kind string
 	list := &cobra.Command{Use: "list", Short: "List events, newest first (reading is recorded)", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		if f.Limit < 1 {

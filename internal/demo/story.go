@@ -11,7 +11,6 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
-	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
@@ -282,7 +281,7 @@ func (t *story) journal() {
 func (t *story) audited(ctx context.Context) error {
 	t.p.chapter("The operator reads the audit")
 	t.p.line(t.p.paint(cyan, "  $ mappy-mcp audit list"))
-	bodies, err := t.app.DB.Events(ctx, tenantID, postgres.AuditFilter{Limit: auditLines}, audit.Actor{OperatorID: operatorName})
+	bodies, err := t.app.DB.Events(ctx, tenantID, audit.Filter{Limit: auditLines}, audit.Actor{OperatorID: operatorName})
 	if err != nil {
 		return err
 	}

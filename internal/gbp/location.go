@@ -89,3 +89,14 @@ func (p Profile) Version() string {
 	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:16])
 }
+
+// LocationFilter narrows a list of locations; zero values do not narrow.
+type LocationFilter struct {
+	// Query matches part of title, store code, city or address, whatever the case.
+	Query  string
+	Labels []string
+	IDs    []LocationID
+	// After is the id behind which the page starts.
+	After LocationID
+	Limit int
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,24 +12,8 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 )
 
-// AuditFilter narrows a list of events; zero values do not narrow.
-type AuditFilter struct {
-	Since, Until time.Time
-	Kind         audit.Kind
-	Batch        string
-	Location     int64
-	User         authn.UserID
-	Tool         string
-	Result       string
-	// Before is the event behind which the page starts; lists run from new to old.
-	Before string
-	// Reader, where set, sees events of granted stores and, among those without a store, his own only.
-	Reader *authn.Principal
-	Limit  int
-}
-
 // Events lists a tenant's audit events, newest first, as the canonical bytes that were recorded. Reading is itself recorded.
-func (db *DB) Events(ctx context.Context, tenant authn.TenantID, f AuditFilter, reader audit.Actor) (out []json.RawMessage, err error) {
+func (db *DB) Events(ctx context.Context, tenant authn.TenantID, f audit.Filter, reader audit.Actor) (out []json.RawMessage, err error) {
 	g, me := authn.Grants{All: true}, authn.UserID("")
 	if f.Reader != nil {
 		g, me = f.Reader.Grants, f.Reader.UserID

@@ -70,19 +70,8 @@ func findBatch(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, g authn.Gr
 	return b, err == nil, err
 }
 
-// BatchFilter narrows a list of batches; zero values do not narrow.
-type BatchFilter struct {
-	Status batch.Status
-	Since  time.Time
-	User   authn.UserID
-	// Before is the id behind which the page starts; lists run from new to old.
-	Before batch.ID
-	Limit  int
-	Grants authn.Grants
-}
-
 // Batches lists batches that the grants let the caller see, newest first.
-func (db *DB) Batches(ctx context.Context, tenant authn.TenantID, f BatchFilter) (out []batch.Batch, err error) {
+func (db *DB) Batches(ctx context.Context, tenant authn.TenantID, f batch.Filter) (out []batch.Batch, err error) {
 	g := f.Grants
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		collect(b, &out, scanBatch, `SELECT `+batchColumns+` FROM mappy.batch b WHERE b.tenant_id = $1 AND `+seen+`
@@ -169,19 +158,10 @@ func scanPrior(row pgx.CollectableRow) (p admission.Prior, err error) {
 	return p, err
 }
 
-// Cancelled is what a cancellation found and did.
-type Cancelled struct {
-	// Already is true when the batch was cancelled before.
-	Already bool
-	Batch   batch.Batch
-	// InFlight is how many items were started and may still have their effect.
-	InFlight int
-}
-
 // Cancel stops a batch: a queued one as a whole, or, with scope "remaining", what a processing one has not started. It and
 // the start of the batch's first item are one race on the batch's row; exactly one wins, and the answer is read under the
 // lock. The error is BATCH_NOT_FOUND or BATCH_NOT_CANCELLABLE.
-func (db *DB) Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (c Cancelled, err error) {
+func (db *DB) Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (c batch.Cancellation, err error) {
 	refused := false
 	err = db.InTenant(ctx, p.TenantID, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR UPDATE`, p.TenantID, id); err != nil {
@@ -239,7 +219,7 @@ func (db *DB) cancelLocked(ctx context.Context, tx pgx.Tx, b batch.Batch) error 
 	return db.count(ctx, tx, b.Tenant, b, n)
 }
 
-func cancelEvent(p *authn.Principal, requestID string, c Cancelled, allowed bool) audit.Event {
+func cancelEvent(p *authn.Principal, requestID string, c batch.Cancellation, allowed bool) audit.Event {
 	counts := c.Batch.Counts.Public()
 	e := audit.Event{
 		Kind: audit.CancelRequested, RequestID: requestID, Actor: audit.ActorOf(p), Tool: "batch.cancel", Operation: "batch.cancel", BatchID: string(c.Batch.ID),
@@ -251,7 +231,7 @@ func cancelEvent(p *authn.Principal, requestID string, c Cancelled, allowed bool
 	return e
 }
 
-func notCancellable(c Cancelled) error {
+func notCancellable(c batch.Cancellation) error {
 	counts := c.Batch.Counts.Public()
 	done, waiting := c.Batch.Counts.Target-counts.Pending, counts.Pending-c.InFlight
 	return errs.New(errs.BatchNotCancellable, errs.Tf("状態が %[1]s のため取り消せません (完了 %[2]d、実行中 %[3]d、未開始 %[4]d)。",

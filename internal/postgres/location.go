@@ -50,20 +50,8 @@ func queueLocations(b *pgx.Batch, out *[]gbp.Location, tenant authn.TenantID, id
 		WHERE l.tenant_id = $1 AND l.location_id = ANY ($2) AND l.gone_at IS NULL`, tenant, ids)
 }
 
-// LocationFilter narrows a list of locations; zero values do not narrow.
-type LocationFilter struct {
-	// Query matches part of title, store code, city or address, whatever the case.
-	Query  string
-	Labels []string
-	IDs    []gbp.LocationID
-	Grants authn.Grants
-	// After is the id behind which the page starts.
-	After gbp.LocationID
-	Limit int
-}
-
 // ListLocations gives granted locations in the order of their ids.
-func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, f LocationFilter) (out []gbp.Location, err error) {
+func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, g authn.Grants, f gbp.LocationFilter) (out []gbp.Location, err error) {
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
 		collect(b, &out, scanLocation, `SELECT `+locationColumns+` FROM mappy.location l JOIN mappy.tenant t USING (tenant_id)
 			WHERE l.tenant_id = $1 AND l.gone_at IS NULL AND l.location_id > $2
@@ -72,7 +60,7 @@ func (db *DB) ListLocations(ctx context.Context, tenant authn.TenantID, f Locati
 			  AND (cardinality($5::bigint[]) = 0 OR l.location_id = ANY ($5))
 			  AND ($6 OR l.labels && $7 OR l.location_id = ANY ($8))
 			ORDER BY l.location_id LIMIT $9`,
-			tenant, f.After, f.Query, list(f.Labels), list(f.IDs), f.Grants.All, list(f.Grants.Labels), list(f.Grants.LocationIDs), f.Limit)
+			tenant, f.After, f.Query, list(f.Labels), list(f.IDs), g.All, list(g.Labels), list(g.LocationIDs), f.Limit)
 	})
 	return out, err
 }

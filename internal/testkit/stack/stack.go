@@ -164,7 +164,7 @@ func (s *Stack) open(o Options) {
 	s.App = a
 	s.Token = s.AddUser(Tenant, User, authn.Grants{All: true}, Scopes(), o.Policy)
 	s.Sync(Tenant)
-	s.Locations, err = a.DB.ListLocations(s.t.Context(), Tenant, postgres.LocationFilter{Grants: authn.Grants{All: true}, Limit: 1000})
+	s.Locations, err = a.DB.ListLocations(s.t.Context(), Tenant, authn.Grants{All: true}, gbp.LocationFilter{Limit: 1000})
 	if err != nil {
 		s.t.Fatal(err)
 	}
