@@ -151,12 +151,15 @@ func locationUpdate(s *Set) (Tool, error) {
 				return nil, admission.Safety{}, violations
 			}
 			violations := pageTokenViolations(args.Safety, l)
-			seen := map[gbp.LocationID]bool{}
+			seen, codes := map[gbp.LocationID]bool{}, map[string]bool{}
 			for i, u := range args.Updates {
 				if seen[u.LocationID] {
 					violations = append(violations, twice(fmt.Sprintf("updates[%d].location_id", i), fmt.Sprint(u.LocationID), l))
 				}
-				seen[u.LocationID] = true
+				if code := u.Changes.StoreCode; code != "" && codes[code] { // unique within a Google account
+					violations = append(violations, twice(fmt.Sprintf("updates[%d].changes.store_code", i), code, l))
+				}
+				seen[u.LocationID], codes[u.Changes.StoreCode] = true, true
 			}
 			return locationUpdateChange{args.Normalise()}, args.Safety, violations
 		},

@@ -42,6 +42,21 @@ func TestEmptyListIsNotEverything(t *testing.T) {
 	}
 }
 
+// Two stores of one call cannot get one store code.
+func TestOneStoreCodeForTwoStores(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 2, NoWorkers: true})
+	var updates []any
+	for i := range 2 {
+		updates = append(updates, d.change(i, stack.Args{"store_code": "SAME-1"}))
+	}
+	a := d.call("location.update", stack.Args{"updates": updates, "dry_run": true})
+	d.mustRefuse(a, errs.InvalidArgument)
+	if v := a.Details.Violations; len(v) != 1 || v[0].Path != "updates[1].changes.store_code" || v[0].Rule != "duplicate" {
+		t.Errorf("%+v", v)
+	}
+}
+
 // What no undo brings back for certain is confirmed and said, whatever the number of stores.
 func TestIrreversibleIsConfirmed(t *testing.T) {
 	t.Parallel()

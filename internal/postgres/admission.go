@@ -224,7 +224,7 @@ func queueContinues(w *pgx.Batch, s admission.Submission) {
 		origins[i] = string(it.Origin)
 	}
 	w.Queue(`SELECT 1 FROM mappy.batch WHERE tenant_id = $1 AND batch_id = $2 FOR NO KEY UPDATE`, s.Batch.Tenant, s.Batch.Origin)
-	w.Queue(`SELECT DISTINCT o.location_id FROM mappy.item o WHERE o.tenant_id = $1 AND o.origin_item_id = ANY ($2) AND `+continues("o", "$3")+` ORDER BY 1`,
+	w.Queue(`SELECT DISTINCT o.location_id FROM mappy.item o WHERE o.tenant_id = $1 AND o.origin_item_id = ANY ($2) AND `+continues+`$3 ORDER BY 1`,
 		s.Batch.Tenant, origins, s.Batch.Operation).Query(func(rows pgx.Rows) error {
 		taken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		if err == nil && len(taken) > 0 {

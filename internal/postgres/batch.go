@@ -17,12 +17,16 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/policy"
 )
 
+// continues is followed by a tool: whether item o, which undoes or retries another one, is of a batch of that tool and has not
+// failed at it.
+const continues = `o.state NOT IN ('failed', 'cancelled') AND (SELECT ob.operation FROM mappy.batch ob WHERE ob.tenant_id = o.tenant_id AND ob.batch_id = o.batch_id) = `
+
 // batchColumns end with whether batch.undo would find something to take back.
-var batchColumns = `b.batch_id, b.operation, b.status, b.environment, b.client_id, b.user_id, b.token_id, b.request_id, b.assurance, b.on_failure, b.stopped,
+const batchColumns = `b.batch_id, b.operation, b.status, b.environment, b.client_id, b.user_id, b.token_id, b.request_id, b.assurance, b.on_failure, b.stopped,
 	b.target_count, b.success_count, b.failure_count, b.cancelled_count, b.unknown_count, b.created_at, b.send_deadline, b.started_at, b.finished_at, coalesce(b.origin_batch_id, ''),
 	coalesce((SELECT i.kind FROM mappy.item i WHERE i.tenant_id = b.tenant_id AND i.batch_id = b.batch_id ORDER BY i.ordinal LIMIT 1), ''),
 	b.finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM mappy.item i WHERE i.tenant_id = b.tenant_id AND i.batch_id = b.batch_id AND i.executed = 'yes' AND NOT i.already AND i.kind <> 'report'
-		AND NOT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.origin_item_id = i.item_id AND ` + continues("o", "'batch.undo'") + `))`
+		AND NOT EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.origin_item_id = i.item_id AND ` + continues + `'batch.undo'))`
 
 func scanBatch(row pgx.CollectableRow) (b batch.Batch, err error) {
 	var started, finished *time.Time
@@ -55,7 +59,7 @@ func (db *DB) Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, 
 	return found[0], true, nil
 }
 
-var oneBatch = `SELECT ` + batchColumns + ` FROM mappy.batch b WHERE b.tenant_id = $1 AND b.batch_id = $5 AND ` + seen
+const oneBatch = `SELECT ` + batchColumns + ` FROM mappy.batch b WHERE b.tenant_id = $1 AND b.batch_id = $5 AND ` + seen
 
 func findBatch(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error) {
 	rows, err := tx.Query(ctx, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
@@ -136,7 +140,7 @@ func (db *DB) Prior(ctx context.Context, tenant authn.TenantID, g authn.Grants, 
 	err = db.readInTenant(ctx, tenant, func(q *pgx.Batch) {
 		collect(q, &found, scanBatch, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
 		collect(q, &items, scanPrior, `
-			SELECT `+itemColumns+`, b.operation, EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.origin_item_id = i.item_id AND `+continues("o", "$3")+`)
+			SELECT `+itemColumns+`, b.operation, EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.origin_item_id = i.item_id AND `+continues+`$3)
 			FROM mappy.item i JOIN mappy.batch b ON b.tenant_id = i.tenant_id AND b.batch_id = i.batch_id
 			WHERE i.tenant_id = $1 AND i.batch_id = $2 ORDER BY i.ordinal`, tenant, id, by)
 	})
@@ -145,12 +149,6 @@ func (db *DB) Prior(ctx context.Context, tenant authn.TenantID, g authn.Grants, 
 	}
 	found[0].Tenant = tenant
 	return found[0], items, true, nil
-}
-
-// continues tells whether an item undoes or retries another one, as part of a batch of the tool, and has not failed at it.
-func continues(item, tool string) string {
-	return item + `.state NOT IN ('failed', 'cancelled')
-		AND (SELECT b.operation FROM mappy.batch b WHERE b.tenant_id = ` + item + `.tenant_id AND b.batch_id = ` + item + `.batch_id) = ` + tool
 }
 
 func scanPrior(row pgx.CollectableRow) (p admission.Prior, err error) {

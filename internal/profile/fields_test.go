@@ -68,6 +68,8 @@ func TestFieldsRefused(t *testing.T) {
 		`{"regular_hours":{}}`:                 {".regular_hours required"},
 		`{"labels":{"set":null}}`:              {".labels required"},
 		`{"labels":{"set":["a"],"add":["b"]}}`: {".labels.set contradiction"},
+		`{"labels":{"remove":["a","a"],"add":["b","a"]}}`:                                                          {".labels.add[1] contradiction"},
+		`{"phone_numbers":{"additional":{"add":["03-1000-0011"],"remove":["0310000011"]}}}`:                        {".phone_numbers.additional.add[0] contradiction"},
 		`{"regular_hours":{"set":[{"day":"monday","open_24h":true}],"change":[{"day":"monday","open_24h":true}]}}`: {".regular_hours.set contradiction"},
 		`{"special_hours":{"set":[{"date":"2026-12-25","closed":true}],"remove":["2026-12-25"]}}`:                  {".special_hours.set contradiction"},
 		// F066

@@ -71,15 +71,17 @@ func (j *judge) changeTexts(at string, current []string, c TextsChange, same fun
 	if c.List != nil || c.Set != nil {
 		list = nil
 	}
+	var removed []string
 	for i, s := range c.Remove {
 		v, ok := check(item(at+".remove", i), s)
-		if !ok {
+		is := func(x string) bool { return same(x, v) }
+		if !ok || slices.ContainsFunc(removed, is) {
 			continue
 		}
-		if !slices.ContainsFunc(list, func(x string) bool { return same(x, v) }) {
+		if !slices.ContainsFunc(list, is) {
 			j.notPresent(at, s)
 		}
-		list = slices.DeleteFunc(list, func(x string) bool { return same(x, v) })
+		list, removed = slices.DeleteFunc(list, is), append(removed, v)
 	}
 	for _, e := range c.entries() {
 		var given []string
@@ -88,6 +90,8 @@ func (j *judge) changeTexts(at string, current []string, c TextsChange, same fun
 			v, ok := check(path, s)
 			switch {
 			case !ok:
+			case slices.ContainsFunc(removed, func(x string) bool { return same(x, v) }):
+				j.refuse(path, "contradiction", s, errs.Tf("%q を追加と削除の両方に指定しています。", "%q is both added and removed.", v))
 			case slices.ContainsFunc(given, func(x string) bool { return same(x, v) }):
 				j.refuse(path, "duplicate", s, errs.Tf("%q が重複しています。", "%q is there twice.", v))
 			case slices.ContainsFunc(list, func(x string) bool { return same(x, v) }):
