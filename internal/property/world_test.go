@@ -133,7 +133,7 @@ func (f *fate) goOn(i item) {
 	case i.maybe():
 		f.unsure = true
 	case i.Executed != errs.ExecutedYes:
-	case o.kind == gbp.KindLocation && i.Code == string(errs.GBPContentRejected): // Google went back to what it was before
+	case o.kind == gbp.KindLocation && (i.Code == string(errs.GBPContentRejected) || i.Follows): // Google went back to what it was before, or may have and could not be read yet
 		f.unsure = true
 	case o.tool == "post.delete" || o.tool == "media.delete":
 		f.gone = true
