@@ -157,7 +157,10 @@ func locationUpdate(s *Set) (Tool, error) {
 					violations = append(violations, twice(fmt.Sprintf("updates[%d].location_id", i), fmt.Sprint(u.LocationID), l))
 				}
 				if code := u.Changes.StoreCode; code != "" && codes[code] { // unique within a Google account
-					violations = append(violations, twice(fmt.Sprintf("updates[%d].changes.store_code", i), code, l))
+					violations = append(violations, errs.Violation{
+						Path: fmt.Sprintf("updates[%d].changes.store_code", i), Rule: "duplicate", Value: code, LocationID: int64(u.LocationID),
+						Message: errs.T("同じ店舗コードを 2 店舗に付けることはできません。", "Two stores cannot have one store code.").In(l),
+					})
 				}
 				seen[u.LocationID], codes[u.Changes.StoreCode] = true, true
 			}
