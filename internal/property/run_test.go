@@ -265,6 +265,20 @@ func (s *sequence) status(id batch.ID) (v tools.BatchView) {
 	return v
 }
 
+// waits tells whether item i rightly waits: an older one with its content is unknown, and stays so after some looks.
+const waits = `(i.state = 'queued' AND EXISTS (SELECT 1 FROM mappy.item o WHERE o.tenant_id = i.tenant_id AND o.google_location = i.google_location AND o.fingerprint = i.fingerprint
+	AND o.item_id < i.item_id AND o.state = 'unknown' AND o.target_name IS NULL AND o.follows >= 5))`
+
+// onlyWaits tells whether all undecided items of a batch wait.
+func (s *sequence) onlyWaits(id batch.ID) (only bool) {
+	err := s.DB.Owner().QueryRow(context.Background(), `SELECT NOT EXISTS (SELECT 1 FROM mappy.item i WHERE i.tenant_id = $1 AND i.batch_id = $2 AND i.state IN ('queued', 'processing') AND NOT `+waits+`)`,
+		stack.Tenant, id).Scan(&only)
+	if err != nil {
+		s.wrong("%v", err)
+	}
+	return only
+}
+
 // final waits for a batch as a client does.
 func (s *sequence) final(id batch.ID) {
 	for deadline := time.Now().Add(s.wait); time.Now().Before(deadline); {
@@ -275,7 +289,7 @@ func (s *sequence) final(id batch.ID) {
 			<-time.After(100 * time.Millisecond)
 			continue
 		}
-		if v.Status.Final() {
+		if v.Status.Final() || s.onlyWaits(id) {
 			return
 		}
 	}
@@ -283,7 +297,8 @@ func (s *sequence) final(id batch.ID) {
 }
 
 // rest waits until nothing more happens by itself: all items and batches are decided, no follow-up is due, no job is left.
-// An item that stays unknown, or that cannot be read, is looked at all week; it is at rest after some looks.
+// An item that stays unknown, or that cannot be read, is looked at all week; it is at rest after some looks, and so is one that
+// waits for it.
 func (s *sequence) rest(ctx context.Context) error {
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
@@ -294,7 +309,8 @@ func (s *sequence) rest(ctx context.Context) error {
 			SELECT coalesce(string_agg(i.item_id || ' ' || i.state || coalesce(' follow at ' || i.follow_at, '') || coalesce(' job ' || j.id || ' of ' || j.queue || ' ' || j.state || ' attempt ' || j.attempt || ' from ' || j.scheduled_at, ''), '; '), '')
 			FROM mappy.item i JOIN mappy.batch b USING (tenant_id, batch_id)
 			LEFT JOIN river.river_job j ON j.id = i.river_job_id AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
-			WHERE i.tenant_id = $1 AND i.location_id = ANY ($2) AND (i.state IN ('queued', 'processing') OR b.finished_at IS NULL OR i.follow_at IS NOT NULL AND i.follows < 5 OR j.id IS NOT NULL)`,
+			WHERE i.tenant_id = $1 AND i.location_id = ANY ($2) AND NOT `+waits+` AND (i.state IN ('queued', 'processing') OR i.follow_at IS NOT NULL AND i.follows < 5 OR j.id IS NOT NULL
+				OR b.finished_at IS NULL AND NOT EXISTS (SELECT 1 FROM mappy.item w WHERE w.tenant_id = b.tenant_id AND w.batch_id = b.batch_id AND w.state = 'queued'))`,
 			stack.Tenant, s.locationIDs()).Scan(&left)
 		if err != nil || left == "" {
 			return err
