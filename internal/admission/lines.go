@@ -18,14 +18,22 @@ const lineMost = 120
 // phone number on a profile that is not the tenant's own; then what the tool has words for, such as a store's own text; then
 // what is published or taken away, unless it is the text of the question. What all posts have beside their text is said once.
 func planLines(c *Call) string {
-	l := c.Principal.Locale
-	common := commonParts(c.plan, l)
+	plan := slices.DeleteFunc(slices.Clone(c.plan), func(r Planned) bool { return r.Already })
+	parts := make([]string, len(plan))
+	for i, r := range plan {
+		parts[i] = partsOf(r.After, c.Principal.Locale)
+	}
+	common := ""
+	if len(slices.Compact(slices.Clone(parts))) == 1 {
+		common = parts[0]
+	}
 	var flagged, own, other []string
-	for _, r := range c.plan {
-		if r.Already {
-			continue
+	for i, r := range plan {
+		beside := parts[i]
+		if common != "" {
+			beside = ""
 		}
-		line := lineOf(r, c.change.Headline(), common, l)
+		line := lineOf(r, c.change.Headline(), beside)
 		switch {
 		case line == "":
 		case slices.ContainsFunc(c.foreign, func(f contact) bool { return f.of(r) }):
@@ -45,7 +53,7 @@ func planLines(c *Call) string {
 	}
 	var b strings.Builder
 	for _, line := range append(foreignLines(c), lines...) {
-		b.WriteString("- " + redact.Text(gbp.Visible(line)) + "\n")
+		b.WriteString("- " + gbp.VisibleLine(line) + "\n")
 	}
 	return b.String()
 }
@@ -68,7 +76,7 @@ func foreignLines(c *Call) (out []string) {
 		}
 		line := f.Message + " " + f.Span
 		if at := slices.IndexFunc(c.locations, func(l gbp.Location) bool { return l.ID == f.LocationID }); at >= 0 {
-			line += " — " + gbp.VisibleLine(c.locations[at].Profile.Title)
+			line += " — " + c.locations[at].Profile.Title
 		}
 		if n := stores[f.Span] - 1; n > 0 {
 			line += fmt.Sprintf(" … (+%d)", n)
@@ -78,12 +86,9 @@ func foreignLines(c *Call) (out []string) {
 	return out
 }
 
-// lineOf names what a change publishes, replaces or takes away at one store; "" when the question says it already.
-func lineOf(r Planned, headline, common string, l errs.Locale) string {
-	parts := partsOf(r.After, l)
-	if parts == common {
-		parts = ""
-	}
+// lineOf names what a change publishes, replaces or takes away at one store, with the parts that stand beside its text; "" when
+// the question says it already.
+func lineOf(r Planned, headline, parts string) string {
 	if r.Line != "" {
 		return joined(r.Line, parts)
 	}
@@ -100,7 +105,7 @@ func lineOf(r Planned, headline, common string, l errs.Locale) string {
 	if text == "" && parts == "" {
 		return ""
 	}
-	return gbp.VisibleLine(r.Location.Profile.Title) + " — " + joined(text, parts)
+	return r.Location.Profile.Title + " — " + joined(text, parts)
 }
 
 func joined(text, parts string) string {
@@ -136,7 +141,7 @@ func wordsOf(v gbp.View) string {
 	if len(v) == 0 || json.Unmarshal(v, &w) != nil {
 		return ""
 	}
-	parts := []string{w.Summary, w.Comment, w.Association.Category, w.Description, w.SourceURL}
+	parts := []string{w.Summary, w.Comment, w.Association.Category, w.Description, redact.Text(w.SourceURL)} // an address may be signed
 	if w.Summary == "" {
 		parts = append(parts, w.Event.Title)
 	}
@@ -162,7 +167,7 @@ func partsOf(v gbp.View, l errs.Locale) string {
 		say(errs.Tf("特典 %s", "offer %s", strings.Join(strings.Fields(Short(o.CouponCode)+" "+Short(o.RedeemOnlineURL)+" "+Short(o.TermsConditions)), " ")))
 	}
 	for _, m := range p.Media {
-		say(errs.Tf("写真 %s", "photo %s", Short(m.SourceURL)))
+		say(errs.Tf("写真 %s", "photo %s", Short(redact.Text(m.SourceURL))))
 	}
 	if p.ScheduledTime != "" {
 		say(errs.Tf("公開日時 %s", "published at %s", p.ScheduledTime))
@@ -172,20 +177,4 @@ func partsOf(v gbp.View, l errs.Locale) string {
 
 func moment(d gbp.Date, t gbp.TimeOfDay) string {
 	return fmt.Sprintf("%04d-%02d-%02d %02d:%02d", d.Year, d.Month, d.Day, t.Hours, t.Minutes)
-}
-
-// commonParts is what all of the posts have beside their texts; "" when they differ.
-func commonParts(plan []Planned, l errs.Locale) string {
-	common, first := "", true
-	for _, r := range plan {
-		if r.Already {
-			continue
-		}
-		parts := partsOf(r.After, l)
-		if !first && parts != common {
-			return ""
-		}
-		common, first = parts, false
-	}
-	return common
 }

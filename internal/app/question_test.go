@@ -110,6 +110,12 @@ func TestQuestionShowsWhatIsBesideTheText(t *testing.T) {
 			}
 		}
 	}
+	coupon, terms := strings.Repeat("券", 50), strings.Repeat("条件", 50)
+	signed := []any{stack.Args{"source_url": "https://www.example.com/a.jpg?token=SECRET4711"}}
+	q := question(post(stack.Args{"topic_type": "OFFER", "event": period, "offer": stack.Args{"coupon_code": coupon, "terms": terms}, "media": signed}))
+	if !strings.Contains(q, coupon+" "+terms+"; photo https://www.example.com/a.jpg") || strings.Contains(q, "SECRET4711") { // the whole of a long line
+		t.Errorf("%s", q)
+	}
 	var own []any
 	for i, id := range d.IDs(20)[9:] {
 		o := stack.Args{"location_id": id, "summary": fmt.Sprintf("店の話 %d", i)}
@@ -118,7 +124,7 @@ func TestQuestionShowsWhatIsBesideTheText(t *testing.T) {
 		}
 		own = append(own, o)
 	}
-	q := question(stack.Post(d.IDs(20), "冬のお知らせ").With("overrides", own))
+	q = question(stack.Post(d.IDs(20), "冬のお知らせ").With("overrides", own))
 	lines := strings.Split(q, "\n- ")
 	last := d.Locations[19].Profile.Title
 	if len(lines) < 3 || !strings.HasSuffix(lines[1], " evil.example — "+last) || !strings.Contains(lines[2], last+" — 店の話 10; ") || !strings.Contains(lines[2], "https://evil.example/last") {
