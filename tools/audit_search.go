@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
@@ -57,18 +56,10 @@ func auditSearch(s *Set) (Tool, error) {
 		}
 		f := audit.Filter{
 			Kind: q.Event, Batch: q.BatchID, Location: int64(q.LocationID), User: q.Actor, Tool: q.Tool, Result: q.Result, Before: before,
-			Reader: call.Principal, Limit: q.Size + 1,
+			Reader: call.Principal, Limit: q.Size + 1, Since: timeOf(q.Since), Until: timeOf(q.Until),
 		}
-		if since, until := sinceOf(q.Since), sinceOf(q.Until); q.Since != "" && q.Until != "" && !since.Before(until) {
+		if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 			return Result{}, admission.Invalid([]errs.Violation{{Path: "until", Rule: "before_since", Value: q.Until, Message: errs.T("until は since より後の時刻にしてください。", "until has to be later than since.").In(call.Principal.Locale)}})
-		}
-		for into, s := range map[*time.Time]string{&f.Since: q.Since, &f.Until: q.Until} {
-			if s == "" {
-				continue
-			}
-			if *into, err = time.Parse(time.RFC3339, s); err != nil {
-				return Result{}, err
-			}
 		}
 		found, err := s.Store.Events(ctx, call.Principal.TenantID, f, audit.ActorOf(call.Principal))
 		if err != nil {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -40,12 +39,7 @@ func batchList(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		f := batch.Filter{Status: q.Status, Before: batch.ID(before), Limit: q.Size + 1, Grants: call.Principal.Grants}
-		if q.Since != "" {
-			if f.Since, err = time.Parse(time.RFC3339, q.Since); err != nil {
-				return Result{}, err
-			}
-		}
+		f := batch.Filter{Status: q.Status, Before: batch.ID(before), Limit: q.Size + 1, Grants: call.Principal.Grants, Since: timeOf(q.Since)}
 		if q.Mine {
 			f.User = call.Principal.UserID
 		}

@@ -54,7 +54,7 @@ func postList(s *Set) (Tool, error) {
 	var err error
 	t.Output, err = output[PostPage]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q postListQuery) (Result, error) {
-		since := sinceOf(q.Since)
+		since := timeOf(q.Since)
 		p, err := readStores(ctx, s, call, q.byStoreQuery, gbp.KindPost, pageBytes, func(r gbp.Resource) (Post, bool) {
 			p, created, err := postOf(r)
 			return p, err == nil && !created.Before(since) && (q.State == "" || p.State == q.State)
@@ -70,8 +70,8 @@ func postList(s *Set) (Tool, error) {
 
 func (p Post) store() gbp.LocationID { return p.LocationID }
 
-// sinceOf is the argument since; the zero time when it is absent, as the decoder refuses anything malformed.
-func sinceOf(s string) time.Time {
+// timeOf is an argument of RFC 3339; the zero time when it is absent, as the decoder refuses anything malformed.
+func timeOf(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		return time.Time{}

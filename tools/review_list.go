@@ -84,7 +84,7 @@ func reviewList(s *Set) (Tool, error) {
 	var err error
 	t.Output, err = output[ReviewPage]()
 	t.run = read(s, &t, func(ctx context.Context, call *Call, q reviewListQuery) (Result, error) {
-		since := sinceOf(q.Since)
+		since := timeOf(q.Since)
 		p, err := readStores(ctx, s, call, q.byStoreQuery, gbp.KindReview, reviewBytes, func(r gbp.Resource) (Review, bool) {
 			v, updated, err := reviewOf(r, listedText)
 			return v, err == nil && !updated.Before(since) && (len(q.Rating) == 0 || slices.Contains(q.Rating, v.Rating)) && (!q.Unanswered || v.Reply == nil)
