@@ -220,11 +220,12 @@ func (p *proof) fault(f gbpsim.Fault) {
 	}
 }
 
-// final waits for the batch, reading the database as an operator would.
+// final waits for the batch as a client does: a takeover after a kill lasts longer than one that asks five times a second may
+// go on asking.
 func (p *proof) final(id string) *tools.BatchView {
 	var v tools.BatchView
 	p.await("the batch is final", func() bool {
-		v = stack.Into[tools.BatchView](p.t, p.Call("batch.status", stack.Args{"batch_id": id}))
+		v = stack.Into[tools.BatchView](p.t, p.Call("batch.status", stack.Args{"batch_id": id, "wait_seconds": 10}))
 		return v.Status.Final()
 	})
 	return &v
