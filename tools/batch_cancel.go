@@ -44,10 +44,7 @@ func batchCancel(s *Set) (Tool, error) {
 			return Result{}, err
 		}
 		s.Hints.Announce(ctx, call.Principal.TenantID, q.BatchID)
-		v, err := s.view(ctx, call.Principal, c.Batch, "none", 0, 0)
-		if err != nil {
-			return Result{}, err
-		}
+		v := s.outline(call.Principal, c.Batch)
 		return success(batchSentence(v, call.Principal.Locale), CancelResult{Batch: *v, Already: c.Already, InFlightCount: c.InFlight}, batchLink(string(q.BatchID)))
 	})
 	return t, err

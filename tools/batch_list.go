@@ -49,11 +49,7 @@ func batchList(s *Set) (Tool, error) {
 		}
 		out := BatchPage{Batches: []BatchView{}, AsOf: stamp(s.Now())}
 		for _, b := range found[:min(len(found), q.Size)] {
-			v, err := s.view(ctx, call.Principal, b, "none", 0, 0)
-			if err != nil {
-				return Result{}, err
-			}
-			out.Batches = append(out.Batches, *v)
+			out.Batches = append(out.Batches, *s.outline(call.Principal, b))
 		}
 		n, err := fits(out.Batches, pageBytes)
 		if err != nil {

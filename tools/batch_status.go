@@ -95,20 +95,14 @@ func batchStatus(s *Set) (Tool, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		b, err := s.batch(ctx, call.Principal, q.BatchID)
+		if err := s.await(ctx, call, q.BatchID, q.WaitSeconds); err != nil {
+			return Result{}, err
+		}
+		v, kind, err := s.view(ctx, call.Principal, q.BatchID, q.Items, int(from), q.Size)
 		if err != nil {
 			return Result{}, err
 		}
-		if q.WaitSeconds > 0 && !b.Status.Final() {
-			if b, err = s.await(ctx, call, b, q.WaitSeconds); err != nil {
-				return Result{}, err
-			}
-		}
-		v, err := s.view(ctx, call.Principal, b, q.Items, int(from), q.Size)
-		if err != nil {
-			return Result{}, err
-		}
-		return success(batchSentence(v, call.Principal.Locale), v, linksOf(b.ID, b.Kind == gbp.KindReport)...)
+		return success(batchSentence(v, call.Principal.Locale), v, linksOf(q.BatchID, kind == gbp.KindReport)...)
 	})
 	return t, err
 }
@@ -121,59 +115,73 @@ func (s *Set) batch(ctx context.Context, p *authn.Principal, id batch.ID) (batch
 	return b, err
 }
 
+// batchItems is batch with its items of the same moment.
+func (s *Set) batchItems(ctx context.Context, p *authn.Principal, id batch.ID, f batch.ItemFilter) (batch.Batch, []batch.Item, error) {
+	b, items, ok, err := s.Store.BatchItems(ctx, p.TenantID, p.Grants, id, f)
+	if err == nil && !ok {
+		err = admission.BatchNotFound(id)
+	}
+	return b, items, err
+}
+
 // await waits for a batch to be final, at most seconds, and reports progress. It looks when a hint comes and every
 // PollEvery, and holds no connection meanwhile. It ends early when the client goes away; the batch does not.
-func (s *Set) await(ctx context.Context, call *Call, b batch.Batch, seconds int) (batch.Batch, error) {
+func (s *Set) await(ctx context.Context, call *Call, id batch.ID, seconds int) error {
+	if seconds == 0 {
+		return nil
+	}
+	b, err := s.batch(ctx, call.Principal, id)
+	if err != nil || b.Status.Final() {
+		return err
+	}
 	deadline := time.NewTimer(time.Duration(seconds) * time.Second)
 	defer deadline.Stop()
 	tick := time.NewTicker(s.PollEvery)
 	defer tick.Stop()
-	changed, stop := s.Hints.Watch(call.Principal.TenantID, b.ID)
+	changed, stop := s.Hints.Watch(call.Principal.TenantID, id)
 	defer stop()
 	last := -1
 	for {
-		status, done, err := s.Store.BatchVersion(ctx, call.Principal.TenantID, b.ID)
+		status, done, err := s.Store.BatchVersion(ctx, call.Principal.TenantID, id)
 		if err != nil {
-			return b, err
+			return err
 		}
 		if done > last {
 			last = done
 			call.Progress(done, b.Counts.Target, fmt.Sprintf("%d/%d", done, b.Counts.Target))
 		}
 		if status.Final() {
-			return s.batch(ctx, call.Principal, b.ID)
+			return nil
 		}
 		select {
 		case <-changed:
 		case <-tick.C:
 		case <-deadline.C:
-			return s.batch(ctx, call.Principal, b.ID)
+			return nil
 		case <-ctx.Done():
-			return b, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
 
 // wait is await for a write that was just accepted.
 func (s *Set) wait(ctx context.Context, call *Call, id batch.ID, seconds int) (*BatchView, error) {
-	b, err := s.batch(ctx, call.Principal, id)
-	if err != nil {
+	if err := s.await(ctx, call, id, seconds); err != nil {
 		return nil, err
 	}
-	if b, err = s.await(ctx, call, b, seconds); err != nil {
-		return nil, err
-	}
-	return s.view(ctx, call.Principal, b, "failures", 0, defaultPage)
+	v, _, err := s.view(ctx, call.Principal, id, "failures", 0, defaultPage)
+	return v, err
 }
 
 const defaultPage = 50
 
-func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which string, from, size int) (*BatchView, error) {
+// outline is a batch as agents see it, without its items.
+func (s *Set) outline(p *authn.Principal, b batch.Batch) *BatchView {
 	c := b.Counts
 	v := &BatchView{
 		BatchID: b.ID, Status: b.Status, Operation: b.Operation, Environment: b.Environment, TargetCount: c.Target, SuccessCount: c.Success, FailureCount: c.Failure,
 		CancelledCount: c.Cancelled, PendingCount: c.Pending(), UnknownCount: c.Unknown, Failures: []ItemView{}, Items: []ItemView{},
-		PollAfterSeconds: batch.PollAfterSeconds(b.Status, c.Target), Progress: float64(c.Target-c.Pending()) / float64(c.Target),
+		PollAfterSeconds: batch.PollAfterSeconds(b.Status, c.Target), Progress: float64(c.Target-c.Pending()) / float64(c.Target), OriginBatchID: b.Origin,
 		CreatedAt: stamp(b.CreatedAt), AsOf: stamp(s.Now()),
 	}
 	if !b.FinishedAt.IsZero() {
@@ -181,14 +189,23 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 		until := b.CreatedAt.AddDate(0, 0, p.Policy.UndoDays)
 		v.Undo = &Undo{Possible: b.Undoable && s.Now().Before(until), Until: stamp(until)}
 	}
-	v.OriginBatchID = b.Origin
+	return v
+}
+
+// view reads a batch and a page of its items, as of one moment.
+func (s *Set) view(ctx context.Context, p *authn.Principal, id batch.ID, which string, from, size int) (*BatchView, gbp.Kind, error) {
 	if which == "none" {
-		return v, nil
+		b, err := s.batch(ctx, p, id)
+		if err != nil {
+			return nil, "", err
+		}
+		return s.outline(p, b), b.Kind, nil
 	}
-	items, err := s.Store.Items(ctx, p.TenantID, b.ID, which == "failures", from-1, size+1)
+	b, items, err := s.batchItems(ctx, p, id, batch.ItemFilter{FailuresOnly: which == "failures", From: from, Limit: size + 1})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	v := s.outline(p, b)
 	views := make([]ItemView, 0, len(items))
 	for _, i := range items[:min(len(items), size)] {
 		views = append(views, itemView(i, p.Locale))
@@ -199,7 +216,7 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 	}
 	n, err := fits(views, room)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if n < len(items) {
 		v.NextPageToken = encodeToken(strconv.Itoa(items[n].Ordinal))
@@ -212,7 +229,7 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, b batch.Batch, which
 			v.Items = append(v.Items, iv)
 		}
 	}
-	return v, nil
+	return v, b.Kind, nil
 }
 
 // stateMost is the longest state of an item that is shown, in bytes.

@@ -54,14 +54,10 @@ func (s *Set) ReadReport(ctx context.Context, call *Call, id batch.ID, asCSV boo
 }
 
 func (s *Set) report(ctx context.Context, p *authn.Principal, id batch.ID) (Report, error) {
-	b, err := s.batch(ctx, p, id)
+	b, items, err := s.batchItems(ctx, p, id, batch.ItemFilter{})
 	if err == nil && b.Kind != gbp.KindReport {
 		err = admission.BatchNotFound(id)
 	}
-	if err != nil {
-		return Report{}, err
-	}
-	items, err := s.Store.Items(ctx, p.TenantID, id, false, -1, b.Counts.Target)
 	if err != nil {
 		return Report{}, err
 	}

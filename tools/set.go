@@ -59,7 +59,7 @@ type Store interface {
 	Resource(ctx context.Context, tenant authn.TenantID, kind gbp.Kind, id string) (gbp.Resource, bool, error)
 	Batch(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID) (batch.Batch, bool, error)
 	Batches(ctx context.Context, tenant authn.TenantID, f batch.Filter) ([]batch.Batch, error)
-	Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) ([]batch.Item, error)
+	BatchItems(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID, f batch.ItemFilter) (batch.Batch, []batch.Item, bool, error)
 	Cancel(ctx context.Context, p *authn.Principal, id batch.ID, requestID string) (batch.Cancellation, error)
 	Events(ctx context.Context, tenant authn.TenantID, f audit.Filter, reader audit.Actor) ([]json.RawMessage, error)
 	UnitsOfMonth(ctx context.Context, tenant authn.TenantID, zone *time.Location) (int, error)

@@ -305,6 +305,15 @@ type Filter struct {
 	Grants authn.Grants
 }
 
+// ItemFilter narrows the items of one batch; zero values do not narrow.
+type ItemFilter struct {
+	// FailuresOnly leaves failed and unknown items.
+	FailuresOnly bool
+	// From is the ordinal of the first item of the page.
+	From  int
+	Limit int
+}
+
 // Cancellation is what a cancellation found and did.
 type Cancellation struct {
 	// Already is true when the batch was cancelled before.

@@ -131,16 +131,12 @@ func (c *command) batches() *cobra.Command {
 	}}
 	one := &cobra.Command{Use: "show BATCH_ID", Short: "Show a batch with its outcome per store", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			b, ok, err := a.DB.Batch(cmd.Context(), t, everything, batch.ID(args[0]))
+			b, items, ok, err := a.DB.BatchItems(cmd.Context(), t, everything, batch.ID(args[0]), batch.ItemFilter{})
 			if err != nil {
 				return err
 			}
 			if !ok {
 				return admission.BatchNotFound(batch.ID(args[0]))
-			}
-			items, err := a.DB.Items(cmd.Context(), t, b.ID, false, -1, 100)
-			if err != nil {
-				return err
 			}
 			out := show(b)
 			for _, i := range items {

@@ -93,15 +93,21 @@ func nullTime(t time.Time) *time.Time {
 	return &t
 }
 
-// Items lists a batch's items in the order of their targets, from after on. With failuresOnly: failed and unknown ones.
-func (db *DB) Items(ctx context.Context, tenant authn.TenantID, id batch.ID, failuresOnly bool, after, limit int) (out []batch.Item, err error) {
-	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
-		collect(b, &out, scanItem, `
+// BatchItems reads one batch as Batch does, and of the same moment its items in the order of their targets.
+func (db *DB) BatchItems(ctx context.Context, tenant authn.TenantID, g authn.Grants, id batch.ID, f batch.ItemFilter) (b batch.Batch, items []batch.Item, ok bool, err error) {
+	var found []batch.Batch
+	err = db.readInTenant(ctx, tenant, func(q *pgx.Batch) {
+		collect(q, &found, scanBatch, oneBatch, tenant, g.All, list(g.Labels), list(g.LocationIDs), id)
+		collect(q, &items, scanItem, `
 			SELECT `+itemColumns+`
-			FROM mappy.item i WHERE i.tenant_id = $1 AND i.batch_id = $2 AND i.ordinal > $3 AND (NOT $4 OR i.state IN ('failed', 'unknown'))
-			ORDER BY i.ordinal LIMIT $5`, tenant, id, after, failuresOnly, limit)
+			FROM mappy.item i WHERE i.tenant_id = $1 AND i.batch_id = $2 AND i.ordinal >= $3 AND (NOT $4 OR i.state IN ('failed', 'unknown'))
+			ORDER BY i.ordinal LIMIT nullif($5, 0)`, tenant, id, f.From, f.FailuresOnly, f.Limit)
 	})
-	return out, err
+	if err != nil || len(found) == 0 {
+		return b, nil, false, err
+	}
+	found[0].Tenant = tenant
+	return found[0], items, true, nil
 }
 
 const itemColumns = `i.item_id, i.batch_id, i.ordinal, i.operation, i.location_id, i.connection_id, i.google_account, i.google_location, i.title, i.kind, i.state,

@@ -138,15 +138,18 @@ func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.T
 	return unavailable(tx.Commit(ctx))
 }
 
-// readInTenant runs reading statements for a tenant in one trip: a pipelined batch is one transaction, and its first
-// statement sets the tenant as InTenant does. queue adds the statements, each with what it does with its rows.
+// readInTenant runs reading statements for a tenant in one trip, and all of them see one moment: counts and the items that
+// they count agree. queue adds the statements, each with what it does with its rows. A statement that fails leaves its
+// connection in a failed transaction, and the pool replaces it.
 func (db *DB) readInTenant(ctx context.Context, tenant authn.TenantID, queue func(b *pgx.Batch)) error {
 	if !tenantShape.MatchString(string(tenant)) {
 		return fmt.Errorf("postgres: %q is no tenant id", tenant)
 	}
 	b := &pgx.Batch{}
+	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	b.Queue(`SELECT set_config('mappy.tenant', $1, true), set_config('statement_timeout', $2, true)`, string(tenant), statementTimeout)
 	queue(b)
+	b.Queue(`COMMIT`)
 	return unavailable(db.pool.SendBatch(ctx, b).Close())
 }
 
