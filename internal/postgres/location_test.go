@@ -28,6 +28,9 @@ func TestSyncThatReadBeforeAWrite(t *testing.T) {
 		return l
 	}
 	read := list()
+	if _, err := s.DB.Owner().Exec(t.Context(), `UPDATE mappy.location SET synced_at = synced_at - interval '1 minute'`); err != nil {
+		t.Fatal(err)
+	}
 	for i := range read {
 		read[i].SyncedAt = time.Now()
 		read[i].Profile.Title = "as the sync read it"
