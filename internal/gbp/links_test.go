@@ -40,6 +40,12 @@ func TestFindLinks(t *testing.T) {
 		"https://悪い店.example/x":                        "悪い店.example",
 		"http://a.example https://b.example c.example": "a.example b.example c.example",
 
+		// an address that stands behind another one without a space
+		"https://own.example/・https://evil.com/x": "own.example evil.com", "https://own.example/,https://evil.com": "own.example evil.com",
+		"https://own.example,https://evil.com": "own.example evil.com", "https://own.example/|www.evil.com": "own.example evil.com",
+		"https://own.example/→evil.com": "own.example evil.com", "https://own.example/menuやevil.comから": "own.example evil.com", "https://own.example/?a=1★evil.shop/x": "own.example evil.shop",
+		"https://own.example/メニュー.html": "own.example", "https://own.example/r?u=https://own.example/x": "own.example", "https://www.own.example/www.x": "own.example",
+
 		// any top-level domain there is
 		"evil.ai/login": "evil.ai", "evil-shop.life": "evil-shop.life", "evil.fun/x": "evil.fun", "evil.website/x": "evil.website", "evil.co.za/x": "evil.co.za",
 		"evil.ai": "evil.ai", "evil.co.za": "evil.co.za", "evil.ck": "evil.ck", "evil.zip": "evil.zip", "a.b.com": "a.b.com", "f.com": "f.com", "evil.xn--p1ai": "evil.xn--p1ai", "EVIL.COM": "evil.com",

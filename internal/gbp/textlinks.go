@@ -20,6 +20,11 @@ var (
 	bareName   = regexp.MustCompile(`(?:` + label + `\.)+` + label)
 	// idnName is a name that ends in a letter of the other scripts before its last dot or behind it.
 	idnName = regexp.MustCompile(`[\p{L}\p{N}-]*[` + beside + `]\.[a-zA-Z][a-zA-Z0-9-]*|[\p{L}\p{N}-]+\.[` + beside + `]+`)
+	// gluedLink is an address that begins inside another one, behind a sign that is no part of a word or a query there:
+	// "https://own.example/,https://evil.com".
+	gluedLink = regexp.MustCompile(`(?i)([^\w\s=/?&%.-])(https?:/|www\.)`)
+	// asciiPart is an address as far as everybody takes it for one: up to what its path, query or fragment holds beside ASCII.
+	asciiPart = regexp.MustCompile(`(?i)^(?:https?:/+|www\.)[^/?#]+[/?#][!-~]*`)
 	// behindName is what makes a name an address whatever it looks like: a path, a port, a query.
 	behindName = regexp.MustCompile(`^(?:(?::\d{1,5})?/[!-~]+|:\d{4,5}\b|\?\w+=[!-~]*)`)
 )
@@ -38,8 +43,11 @@ func FindLinks(s string) []string {
 		}
 	}
 	for _, z := range zones(foldLinks(s), func(b byte) bool { return b == '.' }, 200, 200) {
-		z = schemeLink.ReplaceAllStringFunc(z, func(m string) string {
+		z = schemeLink.ReplaceAllStringFunc(gluedLink.ReplaceAllString(z, "$1 $2"), func(m string) string {
 			add(m)
+			if plain := asciiPart.FindString(m); plain != "" { // "https://own.example/→evil.com": text may go on there
+				return " " + m[len(plain):]
+			}
 			return " "
 		})
 		for _, name := range []*regexp.Regexp{bareName, idnName} {
