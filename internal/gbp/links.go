@@ -69,46 +69,66 @@ func Domain(s string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), "www.")
 }
 
-// sharedHosts serve pages of many businesses, told apart by the path. Assumed: the large ones that Japanese stores name as their
-// website, and shorteners. Where each business has a subdomain, that is its own.
-var sharedHosts = []string{
-	"facebook.com", "instagram.com", "x.com", "twitter.com", "threads.net", "tiktok.com", "youtube.com", "youtu.be", "line.me", "lin.ee", "linktr.ee", "lit.link", "note.com", "ameblo.jp",
-	"tabelog.com", "hotpepper.jp", "beauty.hotpepper.jp", "gnavi.co.jp", "r.gnavi.co.jp", "retty.me", "ubereats.com", "demae-can.com", "tripadvisor.jp", "tripadvisor.com", "yelp.com",
-	"google.com", "sites.google.com", "docs.google.com", "maps.app.goo.gl", "goo.gl", "forms.gle", "g.page", "bit.ly", "is.gd", "x.gd", "t.co", "tinyurl.com", "ow.ly",
+// sharedHosts serve pages of many businesses, told apart by the path, they and their subdomains (ja-jp.facebook.com,
+// page.line.me). Assumed: the large ones that Japanese stores name as their website, and shorteners. Where each business has a
+// subdomain, that is its own.
+var sharedHosts = append([]string{
+	"youtube.com", "youtu.be", "line.me", "lin.ee", "linkedin.com", "tabelog.com", "hotpepper.jp", "gnavi.co.jp", "retty.me", "ekiten.jp", "jalan.net", "ikyu.com",
+	"rakuten.co.jp", "yahoo.co.jp", "amazon.co.jp", "reserva.be", "airrsv.net", "coubic.com", "tablecheck.com", "peraichi.com", "booking.com", "ubereats.com", "demae-can.com",
+	"tripadvisor.jp", "tripadvisor.com", "yelp.com", "google.com", "goo.gl", "forms.gle", "g.page", "bit.ly", "is.gd", "x.gd", "t.co", "tinyurl.com", "ow.ly", "amzn.to",
+}, nameHosts...)
+
+// nameHosts are those whose first segment is the name of the business, large and small letters alike, unless it is one of
+// collections.
+var nameHosts = []string{
+	"facebook.com", "instagram.com", "x.com", "twitter.com", "threads.net", "tiktok.com", "note.com", "ameblo.jp", "linktr.ee", "lit.link",
+}
+
+var collections = []string{"pages", "people", "groups", "events", "p", "reel", "i"}
+
+// among tells whether a domain is one of the hosts or below one.
+func among(hosts []string, domain string) bool {
+	return slices.ContainsFunc(hosts, func(h string) bool { return domain == h || strings.HasSuffix(domain, "."+h) })
 }
 
 // OwnSite is what a store's website makes the tenant's own: its domain, or its page "host/page" on a host that many businesses
 // share. "" for what is no URL.
 func OwnSite(s string) string {
 	d := Domain(s)
-	if !slices.Contains(sharedHosts, d) {
+	if !among(sharedHosts, d) {
 		return d
 	}
 	return d + page(s)
 }
 
-// page is the part of an address that names a page of a shared host: the first segment of its path, or all of it where that
-// is a program whose query tells the pages apart.
+// page is the part of an address that names a page of a shared host: the path, or the name that it begins with, or the query
+// as well where the path is a program that tells its pages apart by it.
 func page(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "/"
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
-	if strings.Contains(first, ".") {
-		return u.RequestURI()
+	at := path.Clean("/" + strings.ReplaceAll(u.Path, `\`, "/")) // as a browser reads "/a/../b"
+	first, _, _ := strings.Cut(at[1:], "/")
+	switch program := path.Ext(at) != "" || at == "/watch" || at == "/maps"; {
+	case among(nameHosts, Domain(s)) && path.Ext(first) != ".php" && !slices.Contains(collections, first):
+		return "/" + strings.ToLower(first)
+	case program && u.RawQuery != "":
+		return at + "?" + u.RawQuery
 	}
-	return "/" + strings.ToLower(first)
+	return at
 }
 
-// DomainAllowed tells whether a link leads to one of the domains, a subdomain of one, or one of the pages "host/page".
+// DomainAllowed tells whether a link leads to one of the domains, a subdomain of one, or one of the pages "host/page" or what
+// is below it.
 func DomainAllowed(link string, domains []string) bool {
 	d := Domain(link)
 	return d != "" && slices.ContainsFunc(domains, func(a string) bool {
 		host, of, paged := strings.Cut(a, "/")
 		host = strings.TrimPrefix(strings.ToLower(host), "www.")
 		if paged {
-			return of != "" && d == host && page(link) == "/"+of
+			at := page(link)
+			return of != "" && d == host && (at == "/"+of || strings.HasPrefix(at, "/"+of+"/"))
 		}
 		return host != "" && (d == host || strings.HasSuffix(d, "."+host))
 	})
