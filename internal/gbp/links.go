@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 )
 
@@ -120,18 +122,26 @@ func page(s string) string {
 }
 
 // DomainAllowed tells whether a link leads to one of the domains, a subdomain of one, or one of the pages "host/page" or what
-// is below it.
+// is below it. The two spellings of an international domain are the same.
 func DomainAllowed(link string, domains []string) bool {
-	d := Domain(link)
+	d := inASCII(Domain(link))
 	return d != "" && slices.ContainsFunc(domains, func(a string) bool {
 		host, of, paged := strings.Cut(a, "/")
-		host = strings.TrimPrefix(strings.ToLower(host), "www.")
+		host = inASCII(strings.TrimPrefix(strings.ToLower(host), "www."))
 		if paged {
 			at := page(link)
 			return of != "" && d == host && (at == "/"+of || strings.HasPrefix(at, "/"+of+"/"))
 		}
 		return host != "" && (d == host || strings.HasSuffix(d, "."+host))
 	})
+}
+
+// inASCII is the one spelling of a domain that both of an international one's compare in.
+func inASCII(domain string) string {
+	if ascii, err := idna.Lookup.ToASCII(domain); err == nil {
+		return ascii
+	}
+	return domain
 }
 
 // PhoneAllowed tells whether a number found in text is one of the known ones, as whole numbers. The spellings of one number

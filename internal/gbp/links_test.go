@@ -85,12 +85,14 @@ func TestFindLinks(t *testing.T) {
 
 func TestDomainAllowed(t *testing.T) {
 	t.Parallel()
-	own := []string{"own.example", "www.shop.example", ""}
+	own := []string{"own.example", "www.shop.example", "", "こもれび.example", "xn--r8jz45g.jp"}
 	for link, want := range map[string]bool{
 		"https://own.example/": true, "https://www.own.example": true, "http://m.own.example/x": true, "https://OWN.example.": true, "https://shop.example/": true,
 		"https://own.example:8443/": true, "https://evilown.example/": false, "https://own.example.evil.com/": false, "https://own.example@evil.com/": false,
 		"https://example/": false, "https://evil.com/own.example": false, "https://evil.com?own.example": false, "https://evil.com#.own.example": false,
 		"https://evil.com\\.own.example/": false, "": false, "own.example": false, "https://": false, "mailto:a@own.example": false,
+		"https://xn--28j4cybzb.example/": true, "https://こもれび.example/": true, "https://例え.jp/": true, "https://www.例え.jp/": true, "https://XN--R8JZ45G.jp/": true,
+		"https://例え.com/": false, "https://\u043ewn.example/": false, "https://xn--wn-emc.example/": false,
 	} {
 		if got := gbp.DomainAllowed(link, own); got != want {
 			t.Errorf("%q: %v, want %v", link, got, want)
