@@ -145,7 +145,7 @@ func inASCII(domain string) string {
 }
 
 // PhoneAllowed tells whether a number found in text is one of the known ones, as whole numbers. The spellings of one number
-// count as the same: separators, full-width digits, and national against international for Japan (+81, 0081, or 81 in front)
+// count as the same: separators, full-width digits, and national against international for Japan (+81, 0081, 010-81, or 81 in front)
 // and North America (+1, or 1). A national number with a leading 0 reads as a Japanese one, so another country's
 // (+33 3 1234 5678) is never taken for it; a store elsewhere needs both spellings among the known ones.
 func PhoneAllowed(number string, known []string) bool {
@@ -171,8 +171,11 @@ func significantPhone(s string) string {
 		return r
 	}, s)
 	international := strings.HasPrefix(strings.TrimLeft(s, "( "), "+")
-	if strings.HasPrefix(d, "00") {
-		d, international = d[len("00"):], true
+	for _, code := range []string{"00", "010", "011"} { // what leads out of a country; the last two begin other numbers as well
+		if rest, out := strings.CutPrefix(d, code); out && (code == "00" || strings.HasPrefix(rest, japan) && len(rest) >= len(japan)+significantMin) {
+			d, international = rest, true
+			break
+		}
 	}
 	n := len(d)
 	switch {

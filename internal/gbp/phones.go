@@ -10,11 +10,15 @@ import (
 )
 
 var (
-	dashes    = strings.NewReplacer("‐", "-", "‑", "-", "‒", "-", "–", "-", "—", "-", "―", "-", "−", "-", "ー", "-", "－", "-", "‧", ".", "・", ".")
+	dashes    = strings.NewReplacer("‐", "-", "‑", "-", "‒", "-", "–", "-", "—", "-", "―", "-", "−", "-", "ー", "-", "－", "-", "⁃", "-", "─", "-", "━", "-", "➖", "-", "‧", ".", "・", ".")
 	invisible = strings.NewReplacer("\ufe0e", "", "\ufe0f", "", "\u20e3", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "")
 	kanji     = strings.NewReplacer("〇", "0", "零", "0", "一", "1", "二", "2", "三", "3", "四", "4", "五", "5", "六", "6", "七", "7", "八", "8", "九", "9")
-	// kanjiRun is nine or more kanji digits in groups; fewer are words and dates.
-	kanjiRun = regexp.MustCompile(`[〇零一二三四五六七八九](?:[-. ()]{0,2}[〇零一二三四五六七八九]){8,}`)
+	// kanjiRun is nine or more digits in groups, kanji among them; fewer are words and dates.
+	kanjiRun = regexp.MustCompile(`[0-9〇零一二三四五六七八九](?:[-. ()]{0,2}[0-9〇零一二三四五六七八九]){8,}`)
+	// kanjiGroup are the kanji in it that are digits: a single one behind a number is a word ("5678 一同").
+	kanjiGroup = regexp.MustCompile(`[〇零一二三四五六七八九]{2,}|^0[一二三四五六七八九]`)
+	// spoken is what stands for a dash between digits: "03の1234の5678", and the kanji that looks like one.
+	spoken = regexp.MustCompile(`(\d)[の一](\d)`)
 
 	// digitRun is digits with the separators that phone numbers have, up to four of them in a row: "+81 (0) 3-1234-5678".
 	digitRun   = regexp.MustCompile(`(?:\+[\s(]*)?\d(?:[\s().\[\]/_*-]{0,4}\d)*`)
@@ -40,20 +44,32 @@ var (
 // foldForSearch gives the spelling in which phone numbers and links are looked for: compatibility forms (half-width digits
 // and letters), one kind of dash, and nothing that cannot be seen.
 func foldForSearch(s string) string {
-	return dashes.Replace(invisible.Replace(norm.NFKC.String(invisible.Replace(s))))
+	return strings.Map(westernDigit, dashes.Replace(invisible.Replace(norm.NFKC.String(invisible.Replace(s)))))
+}
+
+// westernDigit is a decimal digit of any script ("๐", "٣") as one of ours; each script has its ten in a row.
+func westernDigit(r rune) rune {
+	if r < 0x80 || !unicode.IsDigit(r) {
+		return r
+	}
+	n := rune(0)
+	for unicode.IsDigit(r - n - 1) {
+		n++
+	}
+	return '0' + n%10
 }
 
 // FindPhones gives the parts of a text that read as phone numbers: national numbers with a leading 0, numbers with a plus
-// sign, groups as in North America or behind a country code, and anything of six digits or more that is announced as one.
-// Full-width, circled and kanji digits and every kind of dash count. Prices, dates, hours, postal codes and plain codes do
+// sign or the code that is dialled for one, groups as in North America or behind a country code, and anything of six digits or more that is announced as one.
+// Full-width, circled and kanji digits, those of other scripts, and every kind of dash count. Prices, dates, hours, postal codes and plain codes do
 // not. Spans are given in the form in which they were looked for (half-width digits, hyphens).
 func FindPhones(s string) []string {
 	if !enoughDigits(s) {
 		return nil
 	}
-	folded := foldForSearch(s)
+	folded := spoken.ReplaceAllString(foldForSearch(s), "$1-$2")
 	if strings.ContainsAny(folded, kanjiDigits) {
-		folded = kanjiRun.ReplaceAllStringFunc(folded, kanji.Replace)
+		folded = kanjiRun.ReplaceAllStringFunc(folded, func(run string) string { return kanjiGroup.ReplaceAllStringFunc(run, kanji.Replace) })
 	}
 	var out []string
 	for _, z := range zones(folded, func(b byte) bool { return b >= '0' && b <= '9' }, 60, 16) {
@@ -141,6 +157,9 @@ func phoneAt(run string, groups [][]int, i int, known, glued bool) int {
 	if i == 0 && run[0] == '+' {
 		return longest(groups, i, 8, 15)
 	}
+	if j := abroad(run, groups, i, glued); j >= 0 {
+		return j
+	}
 	if j := national(run, groups, i, glued); j >= 0 {
 		return j
 	}
@@ -165,6 +184,38 @@ func longest(groups [][]int, i, least, most int) int {
 		}
 	}
 	return last
+}
+
+// abroad finds a number behind the code that leads out of a country: 00 in most, and for Japan's numbers also 010 (from Japan)
+// and 011 (from North America), with which numbers of Korea and of Sapporo begin, too. Without groups only Japan's count.
+func abroad(run string, groups [][]int, i int, glued bool) int {
+	first, digits, code := run[groups[i][0]:groups[i][1]], "", 0
+	for _, g := range groups[i:] {
+		digits += run[g[0]:g[1]]
+	}
+	switch {
+	case glued:
+		return -1
+	case strings.HasPrefix(digits, "0081"):
+		code = len("0081")
+	case (strings.HasPrefix(digits, "01081") || strings.HasPrefix(digits, "01181")) && (len(first) == 3 && sizes(groups[i:])[1] == 2 || len(first) == 5 || len(first) >= 14):
+		code = len("01081")
+	case strings.HasPrefix(digits, "00") && !strings.HasPrefix(digits, "000"):
+		j := longest(groups, i, 11, 17)
+		if j < i+2 || len(slices.Compact(sizes(groups[i:j+1]))) == 1 { // a card has groups of one size
+			return -1
+		}
+		return j
+	default:
+		return -1
+	}
+	n := 0
+	for j := i; j < len(groups) && n < code+10; j++ {
+		if n += groups[j][1] - groups[j][0]; n == code+9 || n == code+10 {
+			return j
+		}
+	}
+	return -1
 }
 
 // national finds a number with a trunk prefix: ten or eleven digits from 0 on, or nine in three groups. A bare run of digits
