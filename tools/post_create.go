@@ -45,7 +45,7 @@ func postParts(photos int, start, end string) []schema.Field {
 			schema.TimeOfDay("end_time", "End on the last day, HH:MM; "+end+" when left out.", schema.Example("20:00")),
 		}}),
 		schema.Nested("offer", "Details of an OFFER.", schema.Object{Fields: []schema.Field{
-			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(58), schema.SingleLine(), schema.Example("WINTER10")),
+			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(gbp.CouponCodeMax), schema.SingleLine(), schema.Example("WINTER10")),
 			schema.URL("redeem_url", "Where the offer is redeemed.", schema.Templated(), schema.Example("https://www.example.com/winter")),
 			schema.Text("terms", "Terms and conditions.", schema.MaxLength(5000)),
 		}}),

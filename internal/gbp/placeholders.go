@@ -21,8 +21,8 @@ var (
 	bracketed = regexp.MustCompile(`\[[^\[\]\n]{0,20}` + blankWordsJA + `(?:など|等|を[^\[\]\n]{0,12})?\]|(?i:\[(?:[^\[\]\n]{0,30}[^\[\]\na-z])?(?:names?|insert|your|` + blankNames + `)(?:[^\[\]\na-z][^\[\]\n]{0,30})?\]|\[` + blankAlone + `\])`)
 	// signed is what template languages put around a name: <<STORE>>, ${name}, %FIRST_NAME%, {customer_name}, __NAME__.
 	signed = regexp.MustCompile(`<<[^<>\n]{1,40}>>|\$\{[^{}\n]{1,40}\}|%{1,2}(?:[A-Z]{2,20}_[A-Z_]{2,20}|NAME|CUSTOMER|STORE|SHOP|DATE)%{1,2}|\{ ?[a-zA-Z]{2,20}(?:[_.-][a-zA-Z]{1,20}){1,3} ?\}|\{ ?(?i:names?|` + blankNames + `|` + blankAlone + `) ?\}|__[A-Z][A-Z_]{2,30}__`)
-	// signedJA is 【お名前】, ＜お客様名＞, ｛店名｝ and 【ここに本文を入力】.
-	signedJA = regexp.MustCompile(`[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,20}を(?:ご?記入|入力|挿入)[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
+	// signedJA is 【お名前】, ＜お客様名＞, ｛店名｝, ｛｛location.title｝｝ and 【ここに本文を入力】.
+	signedJA = regexp.MustCompile(`｛｛[^｛｝\n]{1,40}｝｝|[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,20}を(?:ご?記入|入力|挿入)[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
 	// circles is ○○様, ●●店, XX様: a row of signs where a name belongs.
 	circles = regexp.MustCompile(`[○〇◯]{2,}|(?:[●△▲□■◇◆]{2,}|[XxＸｘ×✕]{2,})(?:様|さま|さん|店|氏|円|日|月|時|分)`)
 )

@@ -13,6 +13,8 @@ const (
 	SummaryMax    = 1500
 	EventTitleMax = 58
 	PostMediaMax  = 1
+	// CouponCodeMax is ours: Google publishes no bound.
+	CouponCodeMax = 58
 )
 
 // Warning is something a person should know before agreeing; it refuses nothing.
@@ -189,8 +191,7 @@ func (r *renderer) offer(o *OfferDraft) *LocalPostOffer {
 	if o == nil {
 		return nil
 	}
-	out := &LocalPostOffer{CouponCode: o.CouponCode, TermsConditions: r.text("post.offer.terms", o.Terms, 0)}
-	r.suspicions(o.CouponCode)
+	out := &LocalPostOffer{CouponCode: r.text("post.offer.coupon_code", o.CouponCode, CouponCodeMax), TermsConditions: r.text("post.offer.terms", o.Terms, 0)}
 	if o.RedeemURL != "" {
 		out.RedeemOnlineURL = r.url("post.offer.redeem_url", o.RedeemURL)
 	}

@@ -112,7 +112,12 @@ func TestRenderPostRefuses(t *testing.T) {
 		"misspelt variable":         {standard("{{ Location.Title }}"), "post.summary unknown_variable"},
 		"empty braces":              {standard("{{}}"), "post.summary unknown_variable"},
 		"unclosed braces":           {standard("a {{location.title"), "post.summary unknown_variable"},
-		"three braces":              {standard("{{{location.title}}}"), ""},
+		"three braces":              {standard("{{{location.title}}}"), "post.summary unknown_variable"},
+		"three behind":              {standard("{{location.title}}}"), "post.summary unknown_variable"},
+		"braces that only close":    {standard("location.title}} へ"), "post.summary unknown_variable"},
+		"three braces in a url":     {topic("STANDARD", action("BOOK", "https://own.example/{{{location.store_code}}}")), "post.call_to_action.url unknown_variable"},
+		"variable in a coupon code": {topic("OFFER", func(d *gbp.PostDraft) { d.Offer = &gbp.OfferDraft{CouponCode: "{{ code }}"} }), "post.offer.coupon_code unknown_variable"},
+		"fine: braces with a space": {standard("{ {{location.title}} }"), ""},
 		"several at once": {topic("OFFER", func(d *gbp.PostDraft) {
 			d.Event, d.Summary, d.ScheduledTime = nil, strings.Repeat("a", 1501), "2020-01-01T00:00:00Z"
 		}), "post.summary max_length|post.event.title required|post.event.start_date required|post.scheduled_time in_past"},
@@ -203,6 +208,7 @@ func TestSuspicions(t *testing.T) {
 		"[店名]へようこそ":                        "PLACEHOLDER_IN_TEXT [店名]",
 		"Visit [Your Store Name] today":    "PLACEHOLDER_IN_TEXT [Your Store Name]",
 		"Hi ${name}":                       "PLACEHOLDER_IN_TEXT ${name}",
+		"｛｛location.title｝｝へ":              "PLACEHOLDER_IN_TEXT ｛｛location.title｝｝",
 		"<<STORE>>":                        "PLACEHOLDER_IN_TEXT <<STORE>>",
 		"〇〇店でお待ちしています":                     "PLACEHOLDER_IN_TEXT 〇〇",
 		"Lorem ipsum dolor":                "PLACEHOLDER_IN_TEXT Lorem ipsum",
@@ -276,6 +282,11 @@ func TestTemplates(t *testing.T) {
 	}
 	if r.Post.Summary != "こもれび珈琲 渋谷店|SHIBUYA001|渋谷区|03-1000-0000|https://own.example/stores/shibuya001" {
 		t.Errorf("summary %q", r.Post.Summary)
+	}
+	d.TopicType, d.CallToAction, d.Event = gbp.TopicOffer, nil, event("2026-12-24", "10:00", "2026-12-25", "20:00")
+	d.Offer = &gbp.OfferDraft{CouponCode: "{{location.store_code}}-10"}
+	if r, v, w := gbp.RenderPost(nil, d, shibuya(), now, errs.English); v != nil || r.Post.Offer.CouponCode != "SHIBUYA001-10" || slices.Contains(codes(w), "PLACEHOLDER_IN_TEXT") {
+		t.Errorf("coupon code: %+v %v %v", r.Post.Offer, v, w)
 	}
 	if r.Post.CallToAction.URL != "https://own.example/SHIBUYA001?city=%E6%B8%8B%E8%B0%B7%E5%8C%BA" || r.Post.Media[0].SourceURL != "https://own.example/SHIBUYA001.jpg" {
 		t.Errorf("urls %q %q", r.Post.CallToAction.URL, r.Post.Media[0].SourceURL)

@@ -18,7 +18,7 @@ func (r *publicText) template(at, s string) string {
 
 // fill is template with place, which fits a value into what is there before it.
 func (r *publicText) fill(at, s string, place func(before, v string) string) string {
-	if !strings.Contains(s, "{{") {
+	if !strings.Contains(s, "{{") && !strings.Contains(s, "}}") {
 		return s
 	}
 	var b strings.Builder
@@ -29,6 +29,9 @@ func (r *publicText) fill(at, s string, place func(before, v string) string) str
 		name := s[m[2]:m[3]]
 		v, known := r.loc.Profile.variable(name)
 		switch {
+		case strings.HasSuffix(s[:m[0]], "{") || strings.HasPrefix(s[m[1]:], "}"): // the braces around it would be published
+			r.refuse(at, "unknown_variable", s[m[0]:m[1]], errs.Tf("変数は {{%s}} のように 2 つずつの括弧で囲んでください。", "A variable stands in two braces on each side: {{%s}}.", name))
+			continue
 		case !known:
 			r.refuse(at, "unknown_variable", s[m[0]:m[1]], errs.Tf("変数 {{%s}} はありません。使えるのは location.title, location.store_code, location.city, location.phone, location.website です。", "There is no variable {{%s}}; known are location.title, location.store_code, location.city, location.phone, location.website.", name))
 			continue
