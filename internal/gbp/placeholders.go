@@ -19,17 +19,19 @@ const (
 var (
 	// bracketed is [Customer Name], [店名] and their kind.
 	bracketed = regexp.MustCompile(`\[[^\[\]\n]{0,20}` + blankWordsJA + `(?:など|等|を[^\[\]\n]{0,12})?\]|(?i:\[(?:[^\[\]\n]{0,30}[^\[\]\na-z])?(?:names?|insert|your|` + blankNames + `)(?:[^\[\]\na-z][^\[\]\n]{0,30})?\]|\[` + blankAlone + `\])`)
-	// signed is what template languages put around a name: <<STORE>>, ${name}, %FIRST_NAME%, {customer_name}, __NAME__.
-	signed = regexp.MustCompile(`<<[^<>\n]{1,40}>>|\$\{[^{}\n]{1,40}\}|%{1,2}(?:[A-Z]{2,20}_[A-Z_]{2,20}|NAME|CUSTOMER|STORE|SHOP|DATE)%{1,2}|\{ ?[a-zA-Z]{2,20}(?:[_.-][a-zA-Z]{1,20}){1,3} ?\}|\{ ?(?i:names?|` + blankNames + `|` + blankAlone + `) ?\}|__[A-Z][A-Z_]{2,30}__`)
+	// signed is what template languages put around a name: <<STORE>>, ${name}, %FIRST_NAME%, {customer_name}, __NAME__, {% if %}.
+	signed = regexp.MustCompile(`<<[^<>\n]{1,40}>>|<%[^<>\n]{1,40}%>|\{%[^{}\n]{1,40}%\}|#\{[^{}\n]{1,40}\}|\{\d\}|\$\{[^{}\n]{1,40}\}|%{1,2}(?:[A-Z]{2,20}_[A-Z_]{2,20}|NAME|CUSTOMER|STORE|SHOP|DATE)%{1,2}|\{ ?[a-zA-Z]{2,20}(?:[_.-][a-zA-Z]{1,20}){1,3} ?\}|\{ ?(?i:names?|` + blankNames + `|` + blankAlone + `) ?\}|__[A-Z][A-Z_]{2,30}__`)
 	// signedJA is 【お名前】, ＜お客様名＞, ｛店名｝, ｛｛location.title｝｝ and 【ここに本文を入力】.
-	signedJA = regexp.MustCompile(`｛｛[^｛｝\n]{1,40}｝｝|[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,20}を(?:ご?記入|入力|挿入)[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
-	// circles is ○○様, ●●店, XX様: a row of signs where a name belongs.
-	circles = regexp.MustCompile(`[○〇◯]{2,}|(?:[●△▲□■◇◆]{2,}|[XxＸｘ×✕]{2,})(?:様|さま|さん|店|氏|円|日|月|時|分)`)
+	signedJA = regexp.MustCompile(`｛｛[^｛｝\n]{1,40}｝｝|[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,20}(?:を(?:ご?記入|入力|挿入)|ここに[^】＞〉》≫］）｝\]\n]{0,12}(?:記入|入力|挿入|貼))[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
+	// circles is ○○様, ●●店, XX様, ○月○日: signs where a name or number belongs.
+	circles = regexp.MustCompile(`[○〇◯]{2,}|[○〇◯●]月[○〇◯●]日|[○◯●](?:円|[%％])|(?:[●△▲□■◇◆]{2,}|[XxＸｘ×✕]{2,})(?:様|さま|さん|店|氏|円|日|月|時|分|[%％])`)
+	// unset is what programs write where a value is missing, and letters of a date's format.
+	unset = regexp.MustCompile(`\[object Object\]|\b(?:undefined|null|NaN|None)\s?(?:様|さま|さん|店|円|月|日|時|[%％])|\b(?i:dear|hi|hello),? (?:undefined|null|NaN|None)\b|YYYY[年/-]MM|MM月DD日`)
 )
 
 // findPlaceholder gives the first thing in a text that was to be filled in.
 func findPlaceholder(s string) string {
-	for _, word := range []string{"Lorem ipsum", "lorem ipsum"} {
+	for _, word := range []string{"Lorem ipsum", "lorem ipsum", "ダミーテキスト", "サンプルテキスト"} {
 		if strings.Contains(s, word) {
 			return word
 		}
@@ -37,13 +39,15 @@ func findPlaceholder(s string) string {
 	for _, c := range []struct {
 		re    *regexp.Regexp
 		signs string
-	}{{bracketed, "["}, {signed, "<${%_"}} {
+	}{{bracketed, "["}, {signed, "<${%_#"}} {
 		if m := findFrom(c.re, s, c.signs); m != "" {
 			return m
 		}
 	}
-	if m := signedJA.FindString(s); m != "" {
-		return m
+	for _, re := range []*regexp.Regexp{signedJA, unset} {
+		if m := re.FindString(s); m != "" {
+			return m
+		}
 	}
 	for _, at := range circles.FindAllStringIndex(s, -1) {
 		// 二〇〇五年 is a year: its circles are zeros.

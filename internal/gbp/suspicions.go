@@ -1,6 +1,7 @@
 package gbp
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -8,12 +9,14 @@ import (
 )
 
 var (
-	markup      = regexp.MustCompile("&(?:[a-zA-Z]{2,8}|#\\d{1,6}|#x[0-9a-fA-F]{1,5});|</?[a-zA-Z][^<>\n]{0,80}>|\\*\\*[^*\n]{1,80}\\*\\*|```")
+	markup = regexp.MustCompile("&(?:[a-zA-Z]{2,8}|#\\d{1,6}|#x[0-9a-fA-F]{1,5});|</?[a-zA-Z][^<>\n]{0,80}>|<!--|\\*\\*[^*\n]{1,80}\\*\\*|```|\\[[^\\[\\]\n]{1,80}\\]\\(https?:[^()\\s]{1,150}\\)|\\[/[a-z_]{1,20}\\]|\\\\u[0-9a-fA-F]{4}|\\\\\"|\\\\/\\\\/")
+	// heading is a line that Markdown would print large; a hashtag has no space.
+	heading     = regexp.MustCompile(`(?m)^#{1,6} [^\n]{1,40}`)
 	escapedLine = regexp.MustCompile(`\\[nrt]`)
 )
 
 // suspicions warns about what people regret on a public page: phone numbers (Google rejects such texts), foreign links,
-// unfilled placeholders, a model's small talk, markup from a CMS, and line breaks that were escaped twice.
+// unfilled placeholders, a model's small talk, markup from a CMS, and characters that were escaped twice.
 func (r *publicText) suspicions(s string) {
 	for _, m := range FindPhones(s) {
 		r.phones = append(r.phones, m)
@@ -26,7 +29,7 @@ func (r *publicText) suspicions(s string) {
 	}{
 		{"PLACEHOLDER_IN_TEXT", findPlaceholder(s), errs.T("埋められていない差し込み箇所のようです。", "This looks like a placeholder that was never filled in.")},
 		{"MODEL_CHATTER_IN_TEXT", findChatter(s), errs.T("AI の前置きや断り書きが公開文に残っているようです。", "This looks like an assistant speaking to you, not like text for the public.")},
-		{"MARKUP_IN_TEXT", findFrom(markup, s, "&<*`"), errs.T("HTML のタグや実体参照、Markdown の記号はそのままの文字で公開されます。", "HTML tags, entities and Markdown signs are published as visible code.")},
+		{"MARKUP_IN_TEXT", cmp.Or(findFrom(markup, s, "&<*`[\\"), heading.FindString(s)), errs.T("HTML のタグや実体参照、Markdown の記号、\\u3042 などの表記はそのままの文字で公開されます。", "HTML tags, entities, Markdown signs and escapes such as \\u3042 are published as visible code.")},
 		{"ESCAPED_LINE_BREAK", findFrom(escapedLine, s, `\`), errs.T("\\n という 2 文字はそのまま公開されます。改行は実際の改行文字で送ってください。", "The two characters \\n are published as they are; send a real newline for a line break.")},
 	} {
 		if c.found != "" {
