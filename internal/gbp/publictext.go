@@ -53,6 +53,9 @@ func (r *publicText) url(at, s string) string {
 		r.refuse(at, "url", quotable(out), errs.Text{JA: "URL が正しくありません: " + wrong.JA, EN: "Not a usable URL: " + wrong.EN})
 		return out
 	}
+	if found := findPlaceholder(out); found != "" {
+		r.warn("PLACEHOLDER_IN_TEXT", found, notFilledIn())
+	}
 	r.links = append(r.links, u.String())
 	return u.String()
 }

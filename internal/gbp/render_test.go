@@ -275,6 +275,10 @@ func TestSuspicionsEverywhere(t *testing.T) {
 	if r, _, _ := gbp.RenderPost(nil, d, shibuya(), now, errs.English); !slices.Equal(r.Links, []string{"https://evil.com/redeem"}) {
 		t.Errorf("redeem_url: %q", r.Links)
 	}
+	d.Offer.RedeemURL = "https://own.example/{store}/redeem"
+	if _, v, w := gbp.RenderPost(nil, d, shibuya(), now, errs.English); v != nil || len(w) != 1 || w[0].Code != "PLACEHOLDER_IN_TEXT" || w[0].Span != "{store}" {
+		t.Errorf("redeem_url: %v %+v", v, w)
+	}
 }
 
 func TestTemplates(t *testing.T) {

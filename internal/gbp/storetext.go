@@ -29,7 +29,7 @@ func FillStoreText(at, s string, loc Location, l errs.Locale) StoreText {
 // FillStoreURL fills the variables of a URL for one store and checks that it is a public http or https address.
 func FillStoreURL(at, s string, loc Location, l errs.Locale) StoreText {
 	r := publicText{loc: loc, locale: l}
-	return StoreText{Text: r.url(at, s), Links: r.links, Violations: r.violations}
+	return StoreText{Text: r.url(at, s), Links: r.links, Violations: r.violations, Warnings: r.warnings}
 }
 
 // FoldPhone writes a phone number in half-width digits with one kind of dash and nothing invisible.

@@ -27,7 +27,7 @@ func (r *publicText) suspicions(s string) {
 		code, found string
 		msg         errs.Text
 	}{
-		{"PLACEHOLDER_IN_TEXT", findPlaceholder(s), errs.T("埋められていない差し込み箇所のようです。", "This looks like a placeholder that was never filled in.")},
+		{"PLACEHOLDER_IN_TEXT", findPlaceholder(s), notFilledIn()},
 		{"MODEL_CHATTER_IN_TEXT", findChatter(s), errs.T("AI の前置きや断り書きが公開文に残っているようです。", "This looks like an assistant speaking to you, not like text for the public.")},
 		{"MARKUP_IN_TEXT", cmp.Or(findFrom(markup, s, "&<*`[\\"), heading.FindString(s)), errs.T("HTML のタグや実体参照、Markdown の記号、\\u3042 などの表記はそのままの文字で公開されます。", "HTML tags, entities, Markdown signs and escapes such as \\u3042 are published as visible code.")},
 		{"ESCAPED_LINE_BREAK", findFrom(escapedLine, s, `\`), errs.T("\\n という 2 文字はそのまま公開されます。改行は実際の改行文字で送ってください。", "The two characters \\n are published as they are; send a real newline for a line break.")},
@@ -36,6 +36,10 @@ func (r *publicText) suspicions(s string) {
 			r.warn(c.code, c.found, c.msg)
 		}
 	}
+}
+
+func notFilledIn() errs.Text {
+	return errs.T("埋められていない差し込み箇所のようです。", "This looks like a placeholder that was never filled in.")
 }
 
 // findFrom finds the first match of an expression whose matches begin with one of the signs and are short.

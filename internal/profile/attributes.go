@@ -250,7 +250,7 @@ func (j *judge) attribute(path string, a, present Attribute) (Attribute, bool) {
 	urls := slices.Clone(a.URLs)
 	for i, u := range a.URLs {
 		t := gbp.FillStoreURL(j.At+"."+item(path+".urls", i), u, j.Location, j.Locale)
-		j.violations = append(j.violations, t.Violations...)
+		j.violations, j.warnings = append(j.violations, t.Violations...), append(j.warnings, t.Warnings...)
 		urls[i] = t.Text
 		if !slices.Contains(present.URLs, t.Text) {
 			j.links = append(j.links, t.Links...)

@@ -155,6 +155,7 @@ func TestWarnings(t *testing.T) {
 		`{"description":"コーヒー 500円から"}`:                                                               {"PROMOTION_IN_DESCRIPTION"},
 		`{"description":"割烹の店です。1990年創業。"}`:                                                           nil,
 		`{"description":"Open since 1990, ten minutes from the station."}`:                            nil,
+		`{"website_url":"https://komorebi.example/{store_code}"}`:                                     {"PLACEHOLDER_IN_TEXT"},
 		`{"description":"お電話は 03-1234-5678"}`:                                                         {"PHONE_NUMBER_IN_TEXT"},
 		`{"description":"Sure! Here is the description:\nA cafe."}`:                                   {"MODEL_CHATTER_IN_TEXT"},
 		`{"description":"[店名]へようこそ"}`:                                                                 {"PLACEHOLDER_IN_TEXT"},

@@ -82,7 +82,7 @@ func (j *judge) website(after *Snapshot, s string) {
 		return
 	}
 	t := gbp.FillStoreURL(j.At+".website_url", s, j.Location, j.Locale)
-	j.violations = append(j.violations, t.Violations...)
+	j.violations, j.warnings = append(j.violations, t.Violations...), append(j.warnings, t.Warnings...)
 	if len(t.Violations) > 0 {
 		return
 	}
