@@ -259,7 +259,7 @@ func (c Config) problems() (p []error) {
 			p = append(p, fmt.Errorf("%s: %s, more than nothing is needed", name, d))
 		}
 	}
-	for _, check := range []func() error{c.Policy.Validate, c.Policy.Thresholds} {
+	for _, check := range []func() error{c.Policy.Validate, c.Policy.Thresholds, c.Policy.Contacts} {
 		if err := check(); err != nil {
 			p = append(p, err)
 		}

@@ -44,8 +44,8 @@ func TestThresholdsMerge(t *testing.T) {
 }
 
 func TestAllProblemsAtOnce(t *testing.T) {
-	_, err := load(t, "environment: prodution\nlocale: fr\nlog_level: warning\npolicy: {confirm_at: {post_create: 1, post.create: 0}}\n", map[string]string{"MAPPY_WORKER_SETTLE": "soon", "MAPPY_WORKER_BULK": "many", "MAPPY_READ_ONLY": "maybe"})
-	for _, want := range []string{"environment", "locale", "log_level", `"post_create"`, "post.create is 0", "MAPPY_WORKER_SETTLE", "MAPPY_WORKER_BULK", "MAPPY_READ_ONLY"} {
+	_, err := load(t, "environment: prodution\nlocale: fr\nlog_level: warning\npolicy: {confirm_at: {post_create: 1, post.create: 0}, allowed_link_domains: [\"https://own.example\"]}\n", map[string]string{"MAPPY_WORKER_SETTLE": "soon", "MAPPY_WORKER_BULK": "many", "MAPPY_READ_ONLY": "maybe"})
+	for _, want := range []string{"environment", "locale", "log_level", `"post_create"`, "post.create is 0", "https://own.example", "MAPPY_WORKER_SETTLE", "MAPPY_WORKER_BULK", "MAPPY_READ_ONLY"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %v", want, err)
 		}

@@ -126,11 +126,11 @@ func page(s string) string {
 func DomainAllowed(link string, domains []string) bool {
 	d := inASCII(Domain(link))
 	return d != "" && slices.ContainsFunc(domains, func(a string) bool {
-		host, of, paged := strings.Cut(a, "/")
+		host, _, paged := strings.Cut(a, "/")
 		host = inASCII(strings.TrimPrefix(strings.ToLower(host), "www."))
 		if paged {
-			at := page(link)
-			return of != "" && d == host && (at == "/"+of || strings.HasPrefix(at, "/"+of+"/"))
+			own, at := page("https://"+a), page(link)
+			return own != "/" && d == host && (at == own || strings.HasPrefix(at, own+"/"))
 		}
 		return host != "" && (d == host || strings.HasSuffix(d, "."+host))
 	})

@@ -46,4 +46,7 @@ func TestOwnSite(t *testing.T) {
 	if !gbp.DomainAllowed("https://facebook.com/anything", []string{"facebook.com"}) {
 		t.Error("a host that the policy names is allowed as a whole")
 	}
+	if own := []string{"Facebook.com/Own"}; !gbp.DomainAllowed("https://www.facebook.com/own/posts/1", own) || gbp.DomainAllowed("https://www.facebook.com/owner", own) {
+		t.Error("a page that the policy names is allowed however it is written, and no other")
+	}
 }

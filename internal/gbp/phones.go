@@ -189,10 +189,11 @@ func longest(groups [][]int, i, least, most int) int {
 // abroad finds a number behind the code that leads out of a country: 00 in most, and for Japan's numbers also 010 (from Japan)
 // and 011 (from North America), with which numbers of Korea and of Sapporo begin, too. Without groups only Japan's count.
 func abroad(run string, groups [][]int, i int, glued bool) int {
-	first, digits, code := run[groups[i][0]:groups[i][1]], "", 0
+	first, digits := run[groups[i][0]:groups[i][1]], ""
 	for _, g := range groups[i:] {
 		digits += run[g[0]:g[1]]
 	}
+	var code int
 	switch {
 	case glued:
 		return -1

@@ -134,7 +134,7 @@ func (p Policy) Override(own []byte, version int) (Policy, error) {
 }
 
 // Declare checks what somebody wants to store as a tenant's own policy over p, more strictly than Override reads it: a key
-// that does not exist, a change that does not exist and a threshold below 1 are mistakes.
+// that does not exist, a change that does not exist, a threshold below 1, and an allowed link or phone without meaning are mistakes.
 func (p Policy) Declare(own []byte) error {
 	if len(own) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (p Policy) Declare(own []byte) error {
 	if err := d.Decode(&named); err != nil {
 		return fmt.Errorf("policy: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	if err := named.Thresholds(); err != nil {
+	if err := errors.Join(named.Thresholds(), named.Contacts()); err != nil {
 		return err
 	}
 	_, err := p.Override(own, 1)
