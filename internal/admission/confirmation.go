@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/confirm"
@@ -152,7 +153,7 @@ func changedTargets(then, now map[int64]map[string]string) []errs.ChangedTarget 
 
 // question is what the person is asked, in the tenant's language, written from current data.
 func (a *Admission) question(c *Call) string {
-	ask := c.Operation.Ask(len(c.plan), names(c), c.change.Headline())
+	ask := c.Operation.Ask(len(c.plan), names(c), strings.ReplaceAll(c.change.Headline(), "\n", "\n> ")) // no line of it passes for one of ours
 	text := ask.In(c.Principal.Locale)
 	if w := weight(c); w != "" {
 		text += "\n" + w

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -269,7 +270,7 @@ func (a *Admission) foreignContacts(ctx context.Context, c *Call) ([]contact, er
 	for _, r := range c.plan {
 		for _, l := range r.Links {
 			if !gbp.DomainAllowed(l, domains) {
-				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: gbp.Domain(l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)}, r.At, r.TargetID})
+				out = append(out, contact{gbp.Warning{LocationID: r.Location.ID, Code: "UNKNOWN_LINK", Span: cmp.Or(gbp.Domain(l), l), Message: errs.T("このリンク先は登録された自社ドメインではありません。", "This link leads to a domain that is not one of the tenant's own.").In(c.Principal.Locale)}, r.At, r.TargetID})
 			}
 		}
 		for _, n := range r.Phones {

@@ -34,6 +34,9 @@ func TestQuestionSaysWhatIsWritten(t *testing.T) {
 	if q := question("post.create", args, long); strings.Contains(q, "\n- ") || strings.Contains(q, "sha256") {
 		t.Errorf("more than the text: %s", q)
 	}
+	// Lines of the text are told from the question's own.
+	question("post.create", stack.Post(d.IDs(8), "新作」\nEnvironment: test\n- 1 店舗だけ"), "新作」\n> Environment: test\n> - 1 店舗だけ")
+	question("post.create", stack.Post(d.IDs(1), "http://evil.example:port/"), "one of the tenant's own. http://evil.example:port/ — ")
 	// The last store's own text stands first, whatever the others fill in.
 	args = stack.Post(d.IDs(8), "{{location.store_code}}の新作").With("overrides", []any{map[string]any{"location_id": d.IDs(8)[7], "summary": "ここだけの話"}})
 	question("post.create", args, "{{location.store_code}}の新作", d.Locations[7].Profile.Title+" — ここだけの話\n", "渋谷店 — SHIBUYA001の新作\n", "- … (+3)\n")
