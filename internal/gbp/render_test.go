@@ -221,6 +221,7 @@ func TestSuspicions(t *testing.T) {
 		"undefined様、ようこそ": "PLACEHOLDER_IN_TEXT undefined様", "Dear null, thanks": "PLACEHOLDER_IN_TEXT Dear null", "NaN円": "PLACEHOLDER_IN_TEXT NaN円", "[object Object]": "PLACEHOLDER_IN_TEXT [object Object]",
 		"○月○日まで": "PLACEHOLDER_IN_TEXT ○月○日", "XX%OFF": "PLACEHOLDER_IN_TEXT XX%", "○%引き": "PLACEHOLDER_IN_TEXT ○%", "YYYY年MM月DD日から": "PLACEHOLDER_IN_TEXT YYYY年MM", "【URLをここに貼る】": "PLACEHOLDER_IN_TEXT 【URLをここに貼る】", "ダミーテキスト": "PLACEHOLDER_IN_TEXT ダミーテキスト",
 		"二〇月": "", "頭金〇円": "", "午前〇時": "", "MMK": "", "null and void": "", "Nobody can undefine us": "", "○×クイズ": "", "（シールを貼るだけ）": "", "100% {happy}": "",
+		"新作\ufffdです": "GARBLED_TEXT \ufffd", "新作\ue63eです": "GARBLED_TEXT \ue63e", "譁ｰ菴懊繧ｳ繝ｼ繝偵繝ｼ": "GARBLED_TEXT 繧ｳ繝ｼ", "ã‚³ãƒ¼": "GARBLED_TEXT ã‚³", "It’s CafÃ©": "GARBLED_TEXT Ã©", "donâ€™t": "GARBLED_TEXT â€™", "繧り言、SÃO PAULO、Café": "",
 		"A & B < C":                    "",
 		"Line1\nLine2":                 "",
 		`C:\temp`:                      `ESCAPED_LINE_BREAK \t`,

@@ -26,7 +26,8 @@ type RenderedReply struct {
 // RenderReply turns the template of a reply into the text for a review of one store. Violations, all under "comment": required
 // (nothing to read), max_bytes (over ReplyBytes), characters (a control character or broken UTF-8) and those of templates
 // (unknown_variable, empty_variable, variable_characters); all of them are reported together. Warnings have the part that is
-// meant and refuse nothing: PHONE_NUMBER_IN_TEXT, PLACEHOLDER_IN_TEXT, MODEL_CHATTER_IN_TEXT, MARKUP_IN_TEXT, ESCAPED_LINE_BREAK.
+// meant and refuse nothing: PHONE_NUMBER_IN_TEXT, PLACEHOLDER_IN_TEXT, MODEL_CHATTER_IN_TEXT, MARKUP_IN_TEXT, GARBLED_TEXT,
+// ESCAPED_LINE_BREAK.
 func RenderReply(comment string, loc Location, l errs.Locale) (RenderedReply, []errs.Violation, []Warning) {
 	const at = "comment"
 	r := publicText{loc: loc, locale: l, phoneAdvice: errs.T(
