@@ -145,6 +145,21 @@ func TestF033EveryFaultAtOnce(t *testing.T) {
 	}
 }
 
+// F033's sibling: a picture whose upload broke off is told, in the preview of both tools, and nothing else is.
+func TestF033PictureThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	d, web := openGallery(t, stack.Options{Stores: 1})
+	whole := pictures.JPEG(2000, 2000, 0, 1)
+	for source, cut := range map[string]bool{web.Put("/whole.jpg", "image/jpeg", whole): false, web.Put("/half.jpg", "image/jpeg", whole[:len(whole)/2]): true} {
+		for tool, args := range d.both(source, "MENU") {
+			p := d.previewOf(tool, args)
+			if got := hasWarning(p.ValidationWarnings, "MEDIA_CUT_OFF"); got != cut || !p.WouldExecute {
+				t.Errorf("%s %s: %+v", tool, source, p.ValidationWarnings)
+			}
+		}
+	}
+}
+
 // F028, F030: an address that is good for GET only passes, and Google gets it byte for byte; names beyond ASCII are encoded once,
 // fragments are dropped.
 func TestF028AddressesAreKept(t *testing.T) {

@@ -25,6 +25,8 @@ type SourceFile struct {
 	SHA256 string
 	// ExtraPictures is true for a JPEG with further pictures behind its main one, some of which Google refuses.
 	ExtraPictures bool
+	// CutOff is true for a picture whose end is missing.
+	CutOff bool
 	// Refusal is set instead of the facts.
 	Refusal *FileRefusal
 }
@@ -79,6 +81,9 @@ func (r *publicText) file(at string, u *url.URL, use MediaUse, files SourceFiles
 	}
 	if found.ExtraPictures {
 		r.warn("MEDIA_EXTRA_PICTURES", "", errs.T("この JPEG は複数の画像を含んでいます。Google に拒否されることがあります。", "This JPEG carries further pictures; Google has been seen to refuse such files."))
+	}
+	if found.CutOff {
+		r.warn("MEDIA_CUT_OFF", "", errs.T("この画像は途中で切れているようです。欠けたまま公開されるか、Google に拒否されることがあります。", "The end of this picture is missing; it may be published with a part of it grey, or refused."))
 	}
 	return found.URL, found.Format
 }

@@ -90,3 +90,18 @@ func pictureIndex(b []byte) (several, frames bool) {
 	}
 	return false, false
 }
+
+// pictureEnd looks for the mark at the end of a picture as it passes: EOI of a JPEG, IEND of a PNG. Neither is likely in the
+// compressed data of its own format. A JPEG's thumbnail has one too: one that is cut off may go unnoticed, but a complete one is
+// never suspected.
+type pictureEnd struct {
+	last      []byte // what a mark may have begun in
+	jpeg, png bool
+}
+
+func (e *pictureEnd) look(p []byte) {
+	e.last = append(e.last, p...)
+	e.jpeg = e.jpeg || bytes.Contains(e.last, []byte{0xFF, 0xD9})
+	e.png = e.png || bytes.Contains(e.last, []byte("IEND"))
+	e.last = append(e.last[:0], e.last[max(len(e.last)-3, 0):]...)
+}

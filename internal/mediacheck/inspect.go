@@ -34,6 +34,7 @@ type file struct {
 	limit    int64 // 0: not known yet
 	broke    error // how the connection failed, if it did
 	head     []byte
+	end      pictureEnd
 	facts    Facts
 }
 
@@ -51,6 +52,7 @@ func (f *file) Read(p []byte) (int, error) {
 	n, err := f.body.Read(p)
 	f.read += int64(n)
 	f.digest.Write(p[:n])
+	f.end.look(p[:n])
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.broke = err
 	}
@@ -104,6 +106,7 @@ func (f *file) inspect(use gbp.MediaUse, contentType string) *Refusal {
 	case f.read < limits.MinBytes:
 		return tooSmall(f.read, limits)
 	}
+	f.facts.CutOff = f.facts.MIME == "image/jpeg" && !f.end.jpeg || f.facts.MIME == "image/png" && !f.end.png
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,24 @@ func TestSeveralFrames(t *testing.T) {
 		got := passes(t, n.checker(), base+path, gbp.UsePost)
 		if want := path == "/map" || path == "/thumbnail"; got.ExtraPictures != want {
 			t.Errorf("%s: %v", path, got.ExtraPictures)
+		}
+	}
+}
+
+// TestCutOff: a picture whose upload broke off has its header and not its end. What stands behind the end is nobody's concern.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	photo, drawing := jpegOf(800, 600, 0), pngOf(400, 300)
+	n := newInternet(t)
+	content := map[string][]byte{
+		"/whole.jpg": photo, "/padded.jpg": append(slices.Clone(photo), make([]byte, 100_000)...), "/whole.png": drawing,
+		"/cut.jpg": photo[:len(photo)/2], "/end.jpg": photo[:len(photo)-1], "/cut.png": drawing[:len(drawing)/2], "/end.png": drawing[:len(drawing)-9],
+	}
+	_, base := n.images(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content[r.URL.Path]) })
+	for path := range content {
+		got := passes(t, n.checker(), base+path, gbp.UsePost)
+		if want := strings.HasPrefix(path, "/cut") || strings.HasPrefix(path, "/end"); got.CutOff != want {
+			t.Errorf("%s: %v", path, got.CutOff)
 		}
 	}
 }

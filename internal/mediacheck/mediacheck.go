@@ -75,6 +75,8 @@ type Facts struct {
 	// ExtraPictures is true for a JPEG that carries further pictures behind its main one, as phones store depth and brightness
 	// maps. Google has been reported to refuse some of them.
 	ExtraPictures bool
+	// CutOff is true for a picture without the mark that every complete one has at its end, as an upload leaves it that broke off.
+	CutOff bool
 }
 
 // New makes a checker.

@@ -118,7 +118,7 @@ func (c *Checks) one(ctx context.Context, tenant authn.TenantID, s gbp.Source) g
 		c.log.InfoContext(ctx, "media refused", "tenant", tenant, "use", s.Use, "refusal", refusal)
 		return gbp.SourceFile{Refusal: &gbp.FileRefusal{Rule: string(refusal.Rule), Text: refusal.Text, Found: found(refusal)}}
 	}
-	return gbp.SourceFile{URL: facts.URL, Format: facts.Format, Bytes: facts.Bytes, SHA256: facts.SHA256, ExtraPictures: facts.ExtraPictures}
+	return gbp.SourceFile{URL: facts.URL, Format: facts.Format, Bytes: facts.Bytes, SHA256: facts.SHA256, ExtraPictures: facts.ExtraPictures, CutOff: facts.CutOff}
 }
 
 // found is what was measured, in one word.
