@@ -21,8 +21,9 @@ var (
 	bracketed = regexp.MustCompile(`\[[^\[\]\n]{0,20}` + blankWordsJA + `(?:など|等|を[^\[\]\n]{0,12})?\]|(?i:\[(?:[^\[\]\n]{0,30}[^\[\]\na-z])?(?:names?|insert|your|` + blankNames + `)(?:[^\[\]\na-z][^\[\]\n]{0,30})?\]|\[` + blankAlone + `\])`)
 	// signed is what template languages put around a name: <<STORE>>, ${name}, %FIRST_NAME%, {customer_name}, __NAME__, {% if %}.
 	signed = regexp.MustCompile(`<<[^<>\n]{1,40}>>|<%[^<>\n]{1,40}%>|\{%[^{}\n]{1,40}%\}|#\{[^{}\n]{1,40}\}|\{\d\}|\$\{[^{}\n]{1,40}\}|%{1,2}(?:[A-Z]{2,20}_[A-Z_]{2,20}|NAME|CUSTOMER|STORE|SHOP|DATE)%{1,2}|\{ ?[a-zA-Z]{2,20}(?:[_.-][a-zA-Z]{1,20}){1,3} ?\}|\{ ?(?i:names?|` + blankNames + `|` + blankAlone + `) ?\}|__[A-Z][A-Z_]{2,30}__`)
-	// signedJA is 【お名前】, ＜お客様名＞, ｛店名｝, ｛｛location.title｝｝ and 【ここに本文を入力】.
-	signedJA = regexp.MustCompile(`｛｛[^｛｝\n]{1,40}｝｝|[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,20}(?:を(?:ご?記入|入力|挿入)|ここに[^】＞〉》≫］）｝\]\n]{0,12}(?:記入|入力|挿入|貼))[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
+	// signedJA is 【お名前】, ＜お客様名＞, ｛店名｝, ｛｛location.title｝｝, （店名を入力） and 【ここに本文を入力】. A shop asks its customers
+	// for the like in parentheses: （お名前をご記入ください）.
+	signedJA = regexp.MustCompile(`｛｛[^｛｝\n]{1,40}｝｝|[【＜<〈《≪［（(]\s?` + blankPersonJA + `\s?[】＞>〉》≫］）)]|[｛{]\s?` + blankWordsJA + `\s?[｝}]|[【＜〈《≪［｛\[][^】＞〉》≫］｝\]\n]{0,20}を(?:ご?記入|入力|挿入)(?:する|して)?(?:ください)?[】＞〉》≫］｝\]]|（[^（）\n]{0,6}` + blankWordsJA + `を(?:記入|入力|挿入)）|[【＜〈《≪［（｛\[][^】＞〉》≫］）｝\]\n]{0,8}ここに[^】＞〉》≫］）｝\]\n]{0,12}(?:記入|入力|挿入|貼)[^】＞〉》≫］）｝\]\n]{0,8}[】＞〉》≫］）｝\]]`)
 	// circles is ○○様, ●●店, XX様, ○月○日: signs where a name or number belongs.
 	circles = regexp.MustCompile(`[○〇◯]{2,}|[○〇◯●]月[○〇◯●]日|[○◯●](?:円|[%％])|(?:[●△▲□■◇◆]{2,}|[XxＸｘ×✕]{2,})(?:様|さま|さん|店|氏|円|日|月|時|分|[%％])`)
 	// unset is what programs write where a value is missing, and letters of a date's format.

@@ -227,6 +227,11 @@ func TestOrdinaryRepliesDrawNoWarning(t *testing.T) {
 		"別案件のため休業します。もっと伝わる文章に！文章講座。私はAI開発会社の社員です。夏のギフトにいかがでしょうか。",
 		"Sure, here it is: our new latte. Here is a post card you can use as a coupon. May I suggest the cake?",
 		"郵便番号は〒150-0002、創業は2005年、席数は40〜50席です。",
+		"【10:00〜18:00】短縮営業のお知らせ。【11:30オープン】ランチ始めました！【1】予約【2】来店の順です。",
+		"備考欄へ（お名前をご記入ください）。フォーム（クーポンコードを入力）からのお申し込みで【合言葉を入力で10%OFF】。",
+		"インスタに写真を投稿してもいいですか？とよく聞かれます。次は何を投稿しましょうか？とスタッフも楽しみにしております。",
+		"表現を変えた新作アートをぜひご覧ください。名入れは文字数：10文字まで無料、別案もご用意してお待ちしております。",
+		"Version 2 of our famous burger is here: bigger, juicier, 1,200 yen.",
 	} {
 		_, v, w := gbp.RenderReply(text, shibuya(), errs.English)
 		if v != nil || len(w) != 0 {
