@@ -151,16 +151,17 @@ func (j *judge) attributes(after *Snapshot, c *AttributeChange) (touched []strin
 		}
 		list = nil
 	}
+	removed, given := map[string]bool{}, map[string]bool{}
 	for i, s := range c.Remove {
 		name := strings.TrimPrefix(s, attributePrefix)
 		if !j.attributeName(item(at+".remove", i), name) {
 			continue
 		}
+		removed[name] = true
 		touch(name)
 		list = slices.DeleteFunc(slices.Clone(list), func(a attribute) bool { return a.Name == name })
 	}
 	for _, e := range c.entries() {
-		given := map[string]bool{}
 		for i, a := range e.list {
 			path := item(at+e.path, i)
 			a.Name = strings.TrimPrefix(a.Name, attributePrefix)
@@ -169,6 +170,10 @@ func (j *judge) attributes(after *Snapshot, c *AttributeChange) (touched []strin
 			}
 			if given[a.Name] {
 				j.refuse(path+".name", "duplicate", a.Name, errs.Tf("%s が複数あります。", "%s is there more than once.", a.Name))
+				continue
+			}
+			if removed[a.Name] {
+				j.refuse(path+".name", "contradiction", a.Name, errs.Tf("%q を追加と削除の両方に指定しています。", "%q is both added and removed.", a.Name))
 				continue
 			}
 			given[a.Name] = true

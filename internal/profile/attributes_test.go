@@ -54,16 +54,18 @@ func TestAttributes(t *testing.T) {
 func TestAttributesRefused(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][]string{
-		`[{"name":"has_wifi"}]`:                                           {".attributes[0] one_value"},
-		`[{"name":"has_wifi","bool":true,"value":"x"}]`:                   {".attributes[0] one_value"},
-		`[{"name":"Has Wifi","bool":true}]`:                               {".attributes[0].name attribute"},
-		`[{"name":"a","bool":true},{"name":"attributes/a","bool":false}]`: {".attributes[1].name duplicate"},
-		`[{"name":"pay","values":[]}]`:                                    {".attributes[0] empty_list"},
-		`[{"name":"pay","values":["visa"],"unset_values":["visa"]}]`:      {".attributes[0] duplicate"},
-		`[{"name":"url","urls":["ftp://x.example"]}]`:                     {".attributes[0].urls[0] url"},
-		`{"remove":[""]}`:                                                 {".attributes.remove[0] attribute"},
-		`[{"name":"has_wifi","bool":false}]`:                              {" nothing_changes"},
-		`[]`:                                                              {".attributes empty_list"},
+		`[{"name":"has_wifi"}]`:                                                              {".attributes[0] one_value"},
+		`[{"name":"has_wifi","bool":true,"value":"x"}]`:                                      {".attributes[0] one_value"},
+		`[{"name":"Has Wifi","bool":true}]`:                                                  {".attributes[0].name attribute"},
+		`[{"name":"a","bool":true},{"name":"attributes/a","bool":false}]`:                    {".attributes[1].name duplicate"},
+		`{"change":[{"name":"a","bool":true}],"add":[{"name":"attributes/a","bool":false}]}`: {".attributes.add[0].name duplicate"},
+		`{"remove":["attributes/has_wifi"],"add":[{"name":"has_wifi","bool":true}]}`:         {".attributes.add[0].name contradiction"},
+		`[{"name":"pay","values":[]}]`:                                                       {".attributes[0] empty_list"},
+		`[{"name":"pay","values":["visa"],"unset_values":["visa"]}]`:                         {".attributes[0] duplicate"},
+		`[{"name":"url","urls":["ftp://x.example"]}]`:                                        {".attributes[0].urls[0] url"},
+		`{"remove":[""]}`:                    {".attributes.remove[0] attribute"},
+		`[{"name":"has_wifi","bool":false}]`: {" nothing_changes"},
+		`[]`:                                 {".attributes empty_list"},
 	} {
 		if d := cmp.Diff(want, refused(t, withAttributes(t), `{"attributes":`+in+`}`, context())); d != "" {
 			t.Errorf("%s (-want +got):\n%s", in, d)

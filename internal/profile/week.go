@@ -39,8 +39,9 @@ func (j *judge) changeWeek(at string, current []period, readable bool, c WeekCha
 		}
 		after = dropDay(after, n)
 	}
+	closed := map[int]bool{}
 	for _, e := range c.entries() {
-		after = j.layPeriods(at+e.path, after, current, e.list, e.path == "")
+		after = j.layPeriods(at+e.path, after, current, e.list, e.path == "", closed)
 	}
 	if len(j.violations) > before {
 		return nil, false
@@ -54,9 +55,10 @@ func dropDay(list []period, day int) []period {
 	return slices.DeleteFunc(slices.Clone(list), func(p period) bool { return p.day == day })
 }
 
-// layPeriods lays entries over a week; with replace the days that they name lose what they had.
-func (j *judge) layPeriods(at string, after, current []period, list []Hours, replace bool) []period {
-	named, closed := map[int]int{}, map[int]bool{}
+// layPeriods lays entries over a week; with replace the days that they name lose what they had. closed are the days that the
+// change has closed so far.
+func (j *judge) layPeriods(at string, after, current []period, list []Hours, replace bool, closed map[int]bool) []period {
+	named := map[int]int{}
 	for i, h := range list {
 		path := item(at, i)
 		n := h.Day.number()
