@@ -27,8 +27,9 @@ func (d date) real() bool {
 	return ok
 }
 
+// time is the midnight of the date; without a day it is that of the month's first.
 func (d date) time() time.Time {
-	return time.Date(d.Year, time.Month(d.Month), d.Day, 0, 0, 0, 0, time.UTC)
+	return time.Date(d.Year, time.Month(d.Month), max(1, d.Day), 0, 0, 0, 0, time.UTC)
 }
 
 // number counts days from 1970-01-01.
