@@ -149,8 +149,13 @@ func inASCII(domain string) string {
 // and North America (+1, or 1). A national number with a leading 0 reads as a Japanese one, so another country's
 // (+33 3 1234 5678) is never taken for it; a store elsewhere needs both spellings among the known ones.
 func PhoneAllowed(number string, known []string) bool {
-	n := significantPhone(number)
-	return n != "" && slices.ContainsFunc(known, func(k string) bool { return significantPhone(k) == n })
+	return slices.ContainsFunc(known, func(k string) bool { return SamePhone(number, k) })
+}
+
+// SamePhone tells whether two spellings are one number, as in [PhoneAllowed].
+func SamePhone(a, b string) bool {
+	n := significantPhone(a)
+	return n != "" && n == significantPhone(b)
 }
 
 const (

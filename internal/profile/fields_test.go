@@ -11,29 +11,31 @@ import (
 func TestPatches(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`{"description":"New"}`:                                                                                `profile {"profile":{"description":"New"}}`,
-		`{"phone_numbers":{"primary":"+81 3-0000-0001"}}`:                                                      `phoneNumbers {"phoneNumbers":{"primaryPhone":"+81 3-0000-0001","additionalPhones":["03-1000-0001","03-1000-0002"]}}`,
-		`{"phone_numbers":{"primary":"０３−１０００−００９９"}}`:                                                         `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0099","additionalPhones":["03-1000-0001","03-1000-0002"]}}`,
-		`{"phone_numbers":{"additional":{"remove":["0310000001"]}}}`:                                           `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0002"]}}`,
-		`{"phone_numbers":{"additional":["03-1000-0007"]}}`:                                                    `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0007"]}}`,
-		`{"phone_numbers":{"primary":"03-1000-0001","additional":["03-1000-0000"]}}`:                           `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0001","additionalPhones":["03-1000-0000"]}}`,
-		`{"clear":["phone_numbers.additional"]}`:                                                               `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000"}}`,
-		`{"clear":["phone_numbers.additional"],"phone_numbers":{"primary":"03-1000-0009"}}`:                    `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0009"}}`,
-		`{"clear":["phone_numbers"]}`:                                                                          `phoneNumbers {}`,
-		`{"clear":["website_url"],"title":"新"}`:                                                                `title,websiteUri {"title":"新"}`,
-		`{"clear":["website_url","labels","store_code","description"]}`:                                        `storeCode,websiteUri,labels,profile {}`,
-		`{"clear":["opening_date"]}`:                                                                           `openInfo {"openInfo":{"status":"OPEN"}}`,
-		`{"clear":["opening_date"],"open_status":"CLOSED_TEMPORARILY"}`:                                        `openInfo {"openInfo":{"status":"CLOSED_TEMPORARILY"}}`,
-		`{"open_status":"CLOSED_TEMPORARILY"}`:                                                                 `openInfo {"openInfo":{"status":"CLOSED_TEMPORARILY","openingDate":{"year":2020,"month":4}}}`,
-		`{"opening_date":"2027-11-30"}`:                                                                        `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2027,"month":11,"day":30}}}`,
-		`{"opening_date":"2027-11"}`:                                                                           `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2027,"month":11}}}`,
-		`{"opening_date":"2021-05"}`:                                                                           `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2021,"month":5}}}`,
-		`{"categories":{"primary":"categories/gcid:coffee_shop"}}`:                                             `categories {"categories":{"primaryCategory":{"name":"categories/gcid:coffee_shop"},"additionalCategories":[{"name":"categories/gcid:bakery"}]}}`,
-		`{"categories":{"additional":{"add":["gcid:tea_house"]}}}`:                                             `categories {"categories":{"primaryCategory":{"name":"categories/gcid:cafe"},"additionalCategories":[{"name":"categories/gcid:bakery"},{"name":"categories/gcid:tea_house"}]}}`,
-		`{"clear":["categories.additional"]}`:                                                                  `categories {"categories":{"primaryCategory":{"name":"categories/gcid:cafe"}}}`,
-		`{"labels":{"add":["駅前"],"remove":["直営"]}}`:                                                            `labels {"labels":["テラス席","駅前"]}`,
-		`{"labels":{"remove":["直営","テラス席"]}}`:                                                                  `labels {}`,
-		`{"labels":["a"]}`:                                                                                     `labels {"labels":["a"]}`,
+		`{"description":"New"}`:                                                             `profile {"profile":{"description":"New"}}`,
+		`{"phone_numbers":{"primary":"+81 3-0000-0001"}}`:                                   `phoneNumbers {"phoneNumbers":{"primaryPhone":"+81 3-0000-0001","additionalPhones":["03-1000-0001","03-1000-0002"]}}`,
+		`{"phone_numbers":{"primary":"０３−１０００−００９９"}}`:                                      `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0099","additionalPhones":["03-1000-0001","03-1000-0002"]}}`,
+		`{"phone_numbers":{"additional":{"remove":["0310000001"]}}}`:                        `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0002"]}}`,
+		`{"phone_numbers":{"additional":{"remove":["+81 3-1000-0001"]}}}`:                   `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0002"]}}`,
+		`{"phone_numbers":{"primary":"+81 3 1000 0000"}}`:                                   `phoneNumbers {"phoneNumbers":{"primaryPhone":"+81 3 1000 0000","additionalPhones":["03-1000-0001","03-1000-0002"]}}`,
+		`{"phone_numbers":{"additional":["03-1000-0007"]}}`:                                 `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0007"]}}`,
+		`{"phone_numbers":{"primary":"03-1000-0001","additional":["03-1000-0000"]}}`:        `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0001","additionalPhones":["03-1000-0000"]}}`,
+		`{"clear":["phone_numbers.additional"]}`:                                            `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0000"}}`,
+		`{"clear":["phone_numbers.additional"],"phone_numbers":{"primary":"03-1000-0009"}}`: `phoneNumbers {"phoneNumbers":{"primaryPhone":"03-1000-0009"}}`,
+		`{"clear":["phone_numbers"]}`:                                                       `phoneNumbers {}`,
+		`{"clear":["website_url"],"title":"新"}`:                                             `title,websiteUri {"title":"新"}`,
+		`{"clear":["website_url","labels","store_code","description"]}`:                     `storeCode,websiteUri,labels,profile {}`,
+		`{"clear":["opening_date"]}`:                                                        `openInfo {"openInfo":{"status":"OPEN"}}`,
+		`{"clear":["opening_date"],"open_status":"CLOSED_TEMPORARILY"}`:                     `openInfo {"openInfo":{"status":"CLOSED_TEMPORARILY"}}`,
+		`{"open_status":"CLOSED_TEMPORARILY"}`:                                              `openInfo {"openInfo":{"status":"CLOSED_TEMPORARILY","openingDate":{"year":2020,"month":4}}}`,
+		`{"opening_date":"2027-11-30"}`:                                                     `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2027,"month":11,"day":30}}}`,
+		`{"opening_date":"2027-11"}`:                                                        `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2027,"month":11}}}`,
+		`{"opening_date":"2021-05"}`:                                                        `openInfo {"openInfo":{"status":"OPEN","openingDate":{"year":2021,"month":5}}}`,
+		`{"categories":{"primary":"categories/gcid:coffee_shop"}}`:                          `categories {"categories":{"primaryCategory":{"name":"categories/gcid:coffee_shop"},"additionalCategories":[{"name":"categories/gcid:bakery"}]}}`,
+		`{"categories":{"additional":{"add":["gcid:tea_house"]}}}`:                          `categories {"categories":{"primaryCategory":{"name":"categories/gcid:cafe"},"additionalCategories":[{"name":"categories/gcid:bakery"},{"name":"categories/gcid:tea_house"}]}}`,
+		`{"clear":["categories.additional"]}`:                                               `categories {"categories":{"primaryCategory":{"name":"categories/gcid:cafe"}}}`,
+		`{"labels":{"add":["駅前"],"remove":["直営"]}}`:                                         `labels {"labels":["テラス席","駅前"]}`,
+		`{"labels":{"remove":["直営","テラス席"]}}`:                                               `labels {}`,
+		`{"labels":["a"]}`: `labels {"labels":["a"]}`,
 		`{"website_url":"https://own.example/{{location.store_code}}","store_code":"S2"}`:                      "",
 		`{"website_url":"https://own.example/shop?a=1&b=2"}`:                                                   `websiteUri {"websiteUri":"https://own.example/shop?a=1&b=2"}`,
 		`{"description":"{{location.city}}の{{location.title}}です。"}`:                                            `profile {"profile":{"description":"渋谷区の渋谷店です。"}}`,
@@ -101,6 +103,10 @@ func TestFieldsRefused(t *testing.T) {
 		`{"phone_numbers":{"primary":"1234"}}`:                                                   {".phone_numbers.primary phone"},
 		`{"phone_numbers":{"primary":"+1234567890123456"}}`:                                      {".phone_numbers.primary phone"},
 		`{"phone_numbers":{"primary":"03-1000-0001"}}`:                                           {".phone_numbers duplicate"},
+		`{"phone_numbers":{"primary":"+81-3-1000-0001"}}`:                                        {".phone_numbers duplicate"},
+		`{"phone_numbers":{"additional":["+81 3-1000-0000"]}}`:                                   {".phone_numbers duplicate"},
+		`{"phone_numbers":{"additional":{"add":["+81 3-1000-0002"]}}}`:                           {" nothing_changes"},
+		`{"phone_numbers":{"additional":["03-1000-0003","+81 3-1000-0003"]}}`:                    {".phone_numbers.additional[1] duplicate"},
 		`{"phone_numbers":{"additional":{"add":["03-1000-0003"]}}}`:                              {".phone_numbers.additional max_items"},
 		`{"phone_numbers":{"additional":["03-1000-0003","0310000003"]}}`:                         {".phone_numbers.additional[1] duplicate"},
 		`{"phone_numbers":{"additional":[]}}`:                                                    {".phone_numbers.additional empty_list"},
@@ -230,6 +236,21 @@ func TestWhatThePublicSees(t *testing.T) {
 	if len(p.Links) > 0 || len(p.Phones) > 0 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// What Google holds can be taken away by its name, also where it would not be taken as new.
+func TestOddEntriesCanBeRemoved(t *testing.T) {
+	t.Parallel()
+	s := full(t)
+	s.set(fieldPhones, []byte(`{"primaryPhone":"03-1000-0000","additionalPhones":["ext. 12","03-1000-0001"]}`))
+	p, w := apply(t, s, `{"phone_numbers":{"additional":{"remove":["ext. 12"]}}}`)
+	same(t, "phone", p.Body, `{"phoneNumbers":{"primaryPhone":"03-1000-0000","additionalPhones":["03-1000-0001"]}}`)
+	if len(w) > 0 {
+		t.Errorf("%+v", w)
+	}
+	s.set(fieldLabels, []byte(`["{{old}}","直営"]`))
+	p, _ = apply(t, s, `{"labels":{"remove":["{{old}}"]}}`)
+	same(t, "label", p.Body, `{"labels":["直営"]}`)
 }
 
 func TestNames(t *testing.T) {

@@ -46,10 +46,6 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-func samePhone(a, b string) bool {
-	return digitsOf(a) == digitsOf(b) && strings.HasPrefix(a, "+") == strings.HasPrefix(b, "+")
-}
-
 // phone checks one number and gives it in half-width form.
 func (j *judge) phone(path, s string) (string, bool) {
 	folded := gbp.FoldPhone(s)
@@ -73,8 +69,11 @@ func (j *judge) changeTexts(at string, current []string, c TextsChange, same fun
 	}
 	var removed []string
 	for i, s := range c.Remove {
-		v, ok := check(item(at+".remove", i), s)
-		is := func(x string) bool { return same(x, v) }
+		v, ok := s, slices.Contains(list, s) // what is there goes by its name, whatever it looks like
+		if !ok {
+			v, ok = check(item(at+".remove", i), s)
+		}
+		is := func(x string) bool { return x == v || same(x, v) }
 		if !ok || slices.ContainsFunc(removed, is) {
 			continue
 		}
@@ -126,7 +125,7 @@ func (j *judge) phoneNumbers(after *Snapshot, c *PhoneChange) {
 		}
 	}
 	if c.Additional != nil {
-		if list, ok := j.changeTexts(at+".additional", p.AdditionalPhones, *c.Additional, samePhone, j.phone); ok {
+		if list, ok := j.changeTexts(at+".additional", p.AdditionalPhones, *c.Additional, gbp.SamePhone, j.phone); ok {
 			p.AdditionalPhones = list
 		}
 	}
@@ -136,7 +135,7 @@ func (j *judge) phoneNumbers(after *Snapshot, c *PhoneChange) {
 	switch {
 	case p.PrimaryPhone == "":
 		j.refuse(at+".primary", "required", "", errs.T("代表の電話番号がない店舗に追加の番号は設定できません。", "Additional numbers need a primary one."))
-	case slices.ContainsFunc(p.AdditionalPhones, func(x string) bool { return samePhone(x, p.PrimaryPhone) }):
+	case slices.ContainsFunc(p.AdditionalPhones, func(x string) bool { return gbp.SamePhone(x, p.PrimaryPhone) }):
 		j.refuse(at, "duplicate", p.PrimaryPhone, errs.T("代表の番号が追加の番号にもあります。入れ替えるときは additional も指定してください。", "The primary number is also an additional one; give additional as well to swap them."))
 	case len(p.AdditionalPhones) > AdditionalPhonesMax:
 		j.refuse(at+".additional", "max_items", "", errs.Tf("追加の番号は %[2]d 件までです (変更後 %[1]d 件)。", "%[1]d additional numbers after the change; at most %[2]d are possible.", len(p.AdditionalPhones), AdditionalPhonesMax))
@@ -146,7 +145,7 @@ func (j *judge) phoneNumbers(after *Snapshot, c *PhoneChange) {
 	}
 	known := append([]string{old.PrimaryPhone}, old.AdditionalPhones...)
 	for _, n := range append([]string{p.PrimaryPhone}, p.AdditionalPhones...) {
-		if !slices.Contains(known, n) {
+		if !gbp.PhoneAllowed(n, known) {
 			j.phones = append(j.phones, n)
 		}
 	}
