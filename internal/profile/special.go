@@ -202,7 +202,10 @@ func (j *judge) laySpecial(at string, list, current []special, entries []Special
 	named := map[date][]special{}
 	for i, h := range entries {
 		path := item(at, i)
-		days, ok := j.days(path, h)
+		days, ok := j.days(path, h, func(d date) bool {
+			same := SpecialHours{Date: d.String(), Open: h.Open, Close: h.Close, Open24h: h.Open24h, Closed: h.Closed}
+			return slices.ContainsFunc(current, func(x special) bool { return x.on == d && x.words() == same })
+		})
 		refuse := func(member, rule, value string, msg errs.Text) { j.refuse(path+"."+member, rule, value, msg) }
 		if !exclusive(h.Open, h.Close, h.Open24h, h.Closed, refuse) || !ok {
 			continue
@@ -272,8 +275,9 @@ func (j *judge) contradicts(path string, s special, given, list []special, repla
 
 var textDate = errs.T("日付は 2026-12-31 の形で、暦にある日を指定してください。", "Write a date of the calendar as YYYY-MM-DD.")
 
-// days gives the dates that an entry is about. Past days of a range that is not wholly past are left out with a warning.
-func (j *judge) days(path string, h SpecialHours) ([]date, bool) {
+// days gives the dates that an entry is about. Past days of a range that is not wholly past are left out with a warning; past
+// days that are held as the entry has them may be sent back.
+func (j *judge) days(path string, h SpecialHours, held func(date) bool) ([]date, bool) {
 	read := func(member, s string) (date, bool) {
 		d, ok := parseDate(s)
 		switch {
@@ -303,10 +307,10 @@ func (j *judge) days(path string, h SpecialHours) ([]date, bool) {
 			return nil, false
 		}
 	}
-	return j.daysBetween(path, from, to)
+	return j.daysBetween(path, from, to, held)
 }
 
-func (j *judge) daysBetween(path string, from, to date) ([]date, bool) {
+func (j *judge) daysBetween(path string, from, to date, held func(date) bool) ([]date, bool) {
 	today := j.today()
 	n := to.number() - from.number() + 1
 	switch {
@@ -317,6 +321,9 @@ func (j *judge) daysBetween(path string, from, to date) ([]date, bool) {
 		j.refuse(path+".to", "max_items", to.String(), errs.Tf("期間は %[2]d 日までです (%[1]d 日)。", "The range has %[1]d days, at most %[2]d are possible.", n, RangeMax))
 		return nil, false
 	case to.number() < today.number():
+		if out := between(from, to); !slices.ContainsFunc(out, func(d date) bool { return !held(d) }) {
+			return out, true
+		}
 		j.refuse(path, "in_past", to.String(), errs.Tf("%s は店舗の現地時刻で過去の日付です。", "%s is past in the store's local time.", to))
 		return nil, false
 	}
@@ -327,11 +334,14 @@ func (j *judge) daysBetween(path string, from, to date) ([]date, bool) {
 	if to.number() > today.number()+farAhead {
 		j.warn("DATE_FAR_AHEAD", to.String(), errs.T("1 年以上先の日付です。年を確かめてください。", "This date is more than a year ahead; check the year."))
 	}
-	var out []date
+	return between(from, to), true
+}
+
+func between(from, to date) (out []date) {
 	for d := from; d.number() <= to.number(); d = d.plus(1) {
 		out = append(out, d)
 	}
-	return out, true
+	return out
 }
 
 // specialOverlaps refuses periods of the change that run into another one, also into the next date's. Nothing overlaps with a

@@ -106,6 +106,34 @@ func TestSpecialHoursRefused(t *testing.T) {
 	}
 }
 
+// TestPastDatesMayBeSentBack: what location.get gave comes back whole with one date more, past ones included.
+func TestPastDatesMayBeSentBack(t *testing.T) {
+	t.Parallel()
+	const past, christmas, newYear = `{"startDate":{"year":2026,"month":11,"day":3},"closed":true}`, `{"startDate":{"year":2026,"month":12,"day":25},"closed":true}`, `{"startDate":{"year":2027,"month":1,"day":1},"closed":true}`
+	s := full(t)
+	s.set(fieldSpecialHours, []byte(`{"specialHourPeriods":[`+past+`,`+christmas+`]}`))
+	dates := string(encode(append(ReadView(s).SpecialHours, SpecialHours{Date: "2027-01-01", Closed: true})))
+	for _, in := range []string{dates, `{"set":` + dates + `}`, `{"add":[{"date":"2027-01-01","closed":true}]}`} {
+		p, w := apply(t, s, `{"special_hours":`+in+`}`)
+		same(t, in, p.Body, `{"specialHours":{"specialHourPeriods":[`+past+`,`+christmas+`,`+newYear+`]}}`)
+		if len(w) > 0 {
+			t.Errorf("%s: %+v", in, w)
+		}
+	}
+	for in, want := range map[string]string{
+		`[{"date":"2026-11-03","open":"09:00","close":"12:00"}]`:  ".special_hours[0] in_past",
+		`[{"date":"2026-11-04","closed":true}]`:                   ".special_hours[0] in_past",
+		`[{"from":"2026-11-03","to":"2026-11-04","closed":true}]`: ".special_hours[0] in_past",
+		`[{"from":"2026-11-03","to":"2026-11-03","closed":true}]`: " nothing_changes",
+		`[{"date":"2026-11-03","closed":true}]`:                   " nothing_changes",
+		`{"add":[{"date":"2026-11-03","closed":true}]}`:           ".special_hours.add[0] duplicate",
+	} {
+		if d := cmp.Diff([]string{want}, refused(t, s, `{"special_hours":`+in+`}`, context())); d != "" {
+			t.Errorf("%s (-want +got):\n%s", in, d)
+		}
+	}
+}
+
 // TestTodayIsTheStores: what is past is decided by the store's zone.
 func TestTodayIsTheStores(t *testing.T) {
 	t.Parallel()
