@@ -210,6 +210,7 @@ func (j *judge) clear(after *Snapshot, c Changes) {
 			j.refuse(path, "contradiction", name, errs.Tf("%s を同時に設定し、消すことはできません。", "%s is both set and cleared.", name))
 			continue
 		}
+		held := Digest(*after, field)
 		switch name {
 		case AdditionalPhones:
 			after.drop(fieldPhones, "additionalPhones")
@@ -224,6 +225,9 @@ func (j *judge) clear(after *Snapshot, c Changes) {
 			}
 		default:
 			after.clear(googleField(name))
+		}
+		if Digest(*after, field) == held {
+			j.warn("NOT_PRESENT", name, errs.Tf("%s はもともと空です。", "%s is empty already.", name))
 		}
 	}
 	if p, ok := periodsOf(after.Fields[fieldRegularHours]); slices.Contains(c.Clear, RegularHours) && ok && len(p) == 0 {

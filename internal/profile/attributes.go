@@ -159,6 +159,9 @@ func (j *judge) attributes(after *Snapshot, c *AttributeChange) (touched []strin
 		}
 		removed[name] = true
 		touch(name)
+		if known && !slices.ContainsFunc(list, func(a attribute) bool { return a.Name == name }) {
+			j.notPresent(at, name)
+		}
 		list = slices.DeleteFunc(slices.Clone(list), func(a attribute) bool { return a.Name == name })
 	}
 	for _, e := range c.entries() {

@@ -168,6 +168,7 @@ func TestWarnings(t *testing.T) {
 		`{"description":"Sure! Here is the description:\nA cafe."}`:                                   {"MODEL_CHATTER_IN_TEXT"},
 		`{"description":"[店名]へようこそ"}`:                                                                 {"PLACEHOLDER_IN_TEXT"},
 		`{"open_status":"CLOSED_PERMANENTLY"}`:                                                        {"MAY_NOT_REOPEN", "OPEN_STATUS_CHANGE"},
+		`{"clear":["special_hours","opening_date","phone_numbers.additional"]}`:                       nil,
 		`{"labels":{"remove":["なし"],"add":["x"]}}`:                                                    {"NOT_PRESENT"},
 		`{"more_hours":[{"hours_type":"WELLNESS_HOURS","hours":[{"day":"monday","open_24h":true}]}]}`: {"HOURS_TYPE_UNKNOWN"},
 	} {
@@ -176,9 +177,31 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", in, d)
 		}
 	}
+	s := full(t)
+	for _, name := range []string{"special_hours", "opening_date", "phone_numbers.additional", "categories.additional", "description"} {
+		apply(t, s, `{"clear":["`+name+`"]}`)
+		s.clear(fieldSpecialHours)
+		s.clear(fieldProfile)
+		s.drop(fieldOpenInfo, "openingDate")
+		s.drop(fieldPhones, "additionalPhones")
+		s.drop(fieldCategories, "additionalCategories")
+		_, w := apply(t, s, `{"clear":["`+name+`"],"store_code":"S9"}`)
+		if len(w) != 1 || w[0].Code != "NOT_PRESENT" || w[0].Span != name {
+			t.Errorf("%s: %+v", name, w)
+		}
+		s = full(t)
+	}
+	s.Attributes = []byte(`[]`)
+	_, w := apply(t, s, `{"attributes":{"remove":["has_wifi"]},"store_code":"S9"}`)
+	if len(w) != 1 || w[0].Code != "NOT_PRESENT" || w[0].Span != "has_wifi" {
+		t.Errorf("%+v", w)
+	}
+	if _, w := apply(t, full(t), `{"attributes":{"remove":["has_wifi"]}}`); len(w) > 0 { // what is there is not known
+		t.Errorf("%+v", w)
+	}
 	in := context()
 	in.Location.Verified, in.Location.PendingGoogleEdit = false, true
-	_, _, w := Apply(full(t), changes(t, `{"store_code":"S9"}`), in)
+	_, _, w = Apply(full(t), changes(t, `{"store_code":"S9"}`), in)
 	if d := cmp.Diff([]string{"LOCATION_NOT_VERIFIED", "PENDING_GOOGLE_EDIT"}, codes(w)); d != "" {
 		t.Error(d)
 	}
