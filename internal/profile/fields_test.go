@@ -274,6 +274,12 @@ func TestOddEntriesCanBeRemoved(t *testing.T) {
 	s.set(fieldLabels, []byte(`["{{old}}","直営"]`))
 	p, _ = apply(t, s, `{"labels":{"remove":["{{old}}"]}}`)
 	same(t, "label", p.Body, `{"labels":["直営"]}`)
+	s.set(fieldLabels, []byte(`[" 直営 ","テラス席"]`))
+	p, w = apply(t, s, `{"labels":{"remove":["直営"]}}`)
+	same(t, "label with spaces", p.Body, `{"labels":["テラス席"]}`)
+	if _, w2 := apply(t, s, `{"labels":{"add":["直営","冬"]}}`); len(w) > 0 || len(w2) != 1 || w2[0].Code != "ALREADY_PRESENT" {
+		t.Errorf("%+v %+v", w, w2)
+	}
 }
 
 func TestNames(t *testing.T) {

@@ -206,6 +206,17 @@ func TestLengthCountsCharactersAfterNormalisation(t *testing.T) {
 	}
 }
 
+func TestOneLineHasNoSpacesAroundIt(t *testing.T) {
+	t.Parallel()
+	const bare = `{"post":{"summary":"  a","event":{"title":"冬のフェア","start_date":"2026-02-03"}}}`
+	for _, around := range []string{"  ", `\t`, "\u3000", "\u00a0 "} {
+		in := strings.NewReplacer("冬のフェア", around+"冬のフェア"+around, `  a"`, `  a`+around+`"`).Replace(bare)
+		if got, want := decoded(t, optional(), in), decoded(t, optional(), bare); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", around, got, want)
+		}
+	}
+}
+
 func TestAllViolationsAtOnce(t *testing.T) {
 	t.Parallel()
 	in := `{"post":{"topic_type":"X","event":{"start_time":"25:00"},"media":[{"source_url":"ftp://e.com"},{}]},"overrides":[{"location_id":"x"}],"dryRun":1,"dry_run":"no"}`

@@ -28,8 +28,8 @@
 //   - Booleans: true, false, or exactly the strings "true" and "false".
 //   - An empty string for an optional field counts as absent (for text also a blank one), except for booleans and for
 //     fields marked [Strict].
-//   - Strings are NFC; CRLF and CR become LF; trailing white space of a [Text] is cut. Lengths are counted afterwards,
-//     in code points ("characters").
+//   - Strings are NFC; CRLF and CR become LF; trailing white space of a [Text] is cut, with [SingleLine] leading as
+//     well. Lengths are counted afterwards, in code points ("characters").
 //
 // Everything else is refused, and all violations are reported at once: at most [MaxViolations], then one that counts
 // the rest. Bytes that are not JSON, and input beyond the bounds on size or nesting, are the only ones reported alone.

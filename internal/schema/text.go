@@ -50,12 +50,15 @@ func classOf(r rune) class {
 	return plain
 }
 
-// tidy brings a string into its canonical characters: LF, NFC, and for text no trailing white space. ok is false when a
-// character is forbidden; msg then says which.
+// tidy brings a string into its canonical characters: LF, NFC, and for text no trailing white space, in front of a single line
+// neither. ok is false when a character is forbidden; msg then says which.
 func tidy(s []byte, lines, trim bool) (out []byte, msg errs.Text, ok bool) {
 	s = unifyLines(s)
 	if trim {
 		s = bytes.TrimRightFunc(s, blank)
+		if !lines {
+			s = bytes.TrimLeftFunc(s, blank)
+		}
 	}
 	if !norm.NFC.IsNormal(s) {
 		s = norm.NFC.Bytes(s)
@@ -64,7 +67,7 @@ func tidy(s []byte, lines, trim bool) (out []byte, msg errs.Text, ok bool) {
 	return s, msg, ok
 }
 
-// blank is what may be cut from the end of a text: newline, tab and the spaces. Control characters are not, they are refused.
+// blank is what may be cut from the ends of a text: newline, tab and the spaces. Control characters are not, they are refused.
 func blank(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || unicode.Is(unicode.Zs, r) }
 
 func unifyLines(s []byte) []byte {
