@@ -255,6 +255,12 @@ func TestReviewReplyWithUnknownLink(t *testing.T) {
 	if p := d.dry("review.reply", reply(r.ReviewID, "{{location.website}} をご覧ください")); p.Confirmation.Required {
 		t.Errorf("%+v", p)
 	}
+	// A further number of one of the stores is the tenant's own as well.
+	d.behind(1, "phoneNumbers", `{"primaryPhone":"03-1000-0000","additionalPhones":["090-1234-5678"]}`)
+	d.Sync(stack.Tenant)
+	if p := d.dry("review.reply", reply(r.ReviewID, "お電話は +81 90-1234-5678 まで")); p.Confirmation.Required {
+		t.Errorf("%+v", p)
+	}
 	strict := d.AddUser("tenant-strict", "saburo", authn.Grants{All: true}, stack.Scopes(), strings.Replace(stack.Roomy, "{", `{"unknown_links":"refuse",`, 1))
 	d.Sync("tenant-strict")
 	theirs := stack.Into[tools.ReviewPage](t, d.callAs(strict, "review.list", stack.Args{}))

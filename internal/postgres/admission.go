@@ -100,10 +100,13 @@ func (db *DB) Recent(ctx context.Context, tenant authn.TenantID, places []admiss
 
 // OwnContacts implements admission.Store.
 func (db *DB) OwnContacts(ctx context.Context, tenant authn.TenantID) (c admission.Contacts, err error) {
-	type row struct{ Site, Phone string }
+	type row struct {
+		Site, Phone string
+		Additional  []string
+	}
 	var rows []row
 	err = db.readInTenant(ctx, tenant, func(b *pgx.Batch) {
-		collect(b, &rows, pgx.RowToStructByPos[row], `SELECT DISTINCT coalesce(profile->>'website_url', ''), coalesce(profile->>'primary_phone', '')
+		collect(b, &rows, pgx.RowToStructByPos[row], `SELECT DISTINCT coalesce(profile->>'website_url', ''), coalesce(profile->>'primary_phone', ''), coalesce(profile->'additional_phones', '[]')
 			FROM mappy.location WHERE tenant_id = $1 AND gone_at IS NULL`, tenant)
 	})
 	for _, r := range rows {
@@ -113,6 +116,7 @@ func (db *DB) OwnContacts(ctx context.Context, tenant authn.TenantID) (c admissi
 		if r.Phone != "" {
 			c.Phones = append(c.Phones, r.Phone)
 		}
+		c.Phones = append(c.Phones, r.Additional...)
 	}
 	return c, err
 }
