@@ -80,6 +80,7 @@ func leftAlone(t admission.Target, why errs.Text, l errs.Locale) admission.Draft
 // nothing is the refusal of a write that came to no target.
 func nothing(l errs.Locale, path, rule string, why errs.Text) *errs.Error {
 	e := errs.New(errs.InvalidArgument, why).With(errs.Details{Violations: []errs.Violation{{Path: path, Rule: rule, Message: why.In(l)}}})
+	e.Final = true
 	e.How = errs.T("この呼び出しでできることはありません。理由は violations にあります。同じ内容を送り直さないでください。", "There is nothing that this call could do; violations say why. Do not send the same again.")
 	return e
 }

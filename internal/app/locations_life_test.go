@@ -200,6 +200,12 @@ func TestLocationNumbers(t *testing.T) {
 			t.Errorf("%s", a.Text)
 		}
 	}
+	if a := d.call("location.update", nothing); a.Retry.Possible || a.Retry.SameKey { // its advice is not to send it again
+		t.Errorf("%+v", a.Retry)
+	}
+	if a := d.call("batch.retry", stack.Args{"batch_id": v.BatchID}); a.Details.Violations[0].Rule != "nothing_to_retry" || a.Retry.Possible || a.Retry.SameKey {
+		t.Errorf("%s", a.Text)
+	}
 }
 
 // Fields that a user may not change are refused by name, also in an undo and a retry, and after the right was taken away.

@@ -40,6 +40,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// How tells the caller what to do next. Empty: the catalogue's own advice.
 	How Text
+	// Final: the same intent will be refused again, whatever the catalogue says of the code.
+	Final bool
 
 	cause error
 }
@@ -134,9 +136,9 @@ func (e *Error) Public(locale Locale, requestID string) Public {
 		Executed:  e.Executed,
 		RequestID: requestID,
 		Retry: Retry{
-			Possible:     info.Retry != RetryNever,
+			Possible:     info.Retry != RetryNever && !e.Final,
 			AfterSeconds: int(math.Ceil(e.RetryAfter.Seconds())),
-			SameKey:      info.SameKey,
+			SameKey:      info.SameKey && !e.Final,
 			How:          e.How.In(locale),
 		},
 	}
