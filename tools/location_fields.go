@@ -51,7 +51,7 @@ func changesObject() schema.Object {
 				schema.String("hours_type", "Google's id of the kind.", schema.Required(), schema.MaxLength(64), schema.Example("DELIVERY")),
 				schema.List("hours", "Periods; days that are not named stay.", weekHours(), schema.Required(), schema.MaxItems(hoursMost)),
 			}}), schema.String("", "Google's id of a kind.", schema.MaxLength(64), schema.Example("DELIVERY")), kindsMost),
-			schema.Text("description", "Text about the store, at most 750 characters after variables are filled in; no URLs, no promotions.", schema.MaxLength(profile.DescriptionMax), schema.Example("自家焙煎のコーヒーと焼きたてのスコーンの店です。")),
+			schema.Text("description", "Text about the store, at most 750 characters after variables are filled in; no URLs, no promotions.", schema.MaxLength(profile.DescriptionMax), schema.Templated(), schema.Example("自家焙煎のコーヒーと焼きたてのスコーンの店です。")),
 			schema.Nested("categories", "Categories; a part that is left out stays. A change needs a person's confirmation.", schema.Object{Fields: []schema.Field{
 				schema.String("primary", "Google's id of the main category.", schema.MaxLength(120), schema.Example("gcid:cafe")),
 				listChange("additional", "Further categories, at most 9 in all.", "", "set", category, category, 20),

@@ -35,7 +35,7 @@ func mediaUploadInput() schema.Object {
 		schema.URL("source_url", "Public https address of the file; no share pages. Photo: JPEG or PNG, 250x250 px or more, 10 KB to 5 MB. Video (not as COVER, PROFILE or LOGO): MP4 or MOV, 720p or more, 1 to 30 s, at most 25 MiB.",
 			schema.Required(), schema.Templated(), schema.Example("https://www.example.com/photos/front.jpg")),
 		schema.Enum("category", "What it shows. COVER and PROFILE replace the photo that is there.", categories(), schema.Required()),
-		schema.Text("description", "Words under it, at most 1000 characters; not for COVER.", schema.MaxLength(gbp.MediaDescriptionMax), schema.Example("カウンター席")),
+		schema.Text("description", "Words under it, at most 1000 characters; not for COVER.", schema.MaxLength(gbp.MediaDescriptionMax), schema.Templated(), schema.Example("カウンター席")),
 	}
 	fields := []schema.Field{
 		schema.List("location_ids", "Stores that get the media, 1 to 100, from location.list.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Required(), schema.Items(1, 100)),

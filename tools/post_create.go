@@ -24,7 +24,7 @@ func postDescription(environment string) string {
 func postFields() []schema.Field {
 	return []schema.Field{
 		schema.Enum("topic_type", "STANDARD: news; EVENT: needs event; OFFER: needs event (its period) and may have offer.", []string{gbp.TopicStandard, gbp.TopicEvent, gbp.TopicOffer}, schema.Default(gbp.TopicStandard)),
-		schema.Text("summary", "Text of the post, at most 1500 characters (not bytes) after templates are filled in. Real newlines.", schema.MaxLength(gbp.SummaryMax), schema.Example("新作の抹茶ラテが始まりました。{{location.title}}でお待ちしています。")),
+		schema.Text("summary", "Text of the post, at most 1500 characters (not bytes) after templates are filled in. Real newlines.", schema.MaxLength(gbp.SummaryMax), schema.Templated(), schema.Example("新作の抹茶ラテが始まりました。{{location.title}}でお待ちしています。")),
 		schema.String("language_code", "Language of the text (BCP 47); Google detects it when left out.", schema.MaxLength(20), schema.Pattern(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$`), schema.Example("ja")),
 	}
 }
@@ -63,7 +63,7 @@ func postCreateInput() schema.Object {
 	post := append(postFields(), postParts(0, firstMinute, lastMinute)...)
 	override := append([]schema.Field{
 		schema.LocationID("location_id", "Store of location_ids that gets something else.", schema.Required(), schema.Example("8802")),
-		schema.Text("summary", "Text for this store only, at most 1500 characters.", schema.MaxLength(gbp.SummaryMax)),
+		schema.Text("summary", "Text for this store only, at most 1500 characters.", schema.MaxLength(gbp.SummaryMax), schema.Templated()),
 	}, postParts(1, firstMinute, lastMinute)...)
 	fields := []schema.Field{
 		schema.List("location_ids", "Stores that get the post, 1 to 100, from location.list.", schema.LocationID("", "Id of one store.", schema.Example("8802")), schema.Required(), schema.Items(1, 100)),

@@ -27,7 +27,7 @@ func postUpdateInput() schema.Object {
 	changed := []schema.Field{
 		schema.ID("post_id", "Our id of the post, from post.list or batch.status.", schema.Required(), schema.Example("01HV5K3Q8Z7M2N4P6R8T0V2X4Z")),
 		expectedVersion("post.list or post.get", schema.Required()),
-		schema.Text("summary", "New text, at most 1500 characters after templates are filled in.", schema.MaxLength(gbp.SummaryMax), schema.Example("営業時間を 21 時まで延長しました。")),
+		schema.Text("summary", "New text, at most 1500 characters after templates are filled in.", schema.MaxLength(gbp.SummaryMax), schema.Templated(), schema.Example("営業時間を 21 時まで延長しました。")),
 		parts[0], parts[1], parts[2],
 		schema.List("clear", "Fields to empty; nothing else empties one.", schema.Enum("", "A field.", gbp.PostClearable()), schema.MaxItems(len(gbp.PostClearable())), schema.Unique()),
 	}

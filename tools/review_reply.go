@@ -24,7 +24,7 @@ func reviewReplyInput() schema.Object {
 	fields := []schema.Field{
 		reviewID(),
 		schema.Text("comment", "The reply, at most 4096 bytes of UTF-8 (1365 kana or kanji) after templates are filled in; may hold the {{location.…}} variables of post.create.",
-			schema.Required(), schema.MaxLength(gbp.ReplyBytes), schema.Example("ご来店ありがとうございました。またお待ちしております。")),
+			schema.Required(), schema.MaxLength(gbp.ReplyBytes), schema.Templated(), schema.Example("ご来店ありがとうございました。またお待ちしております。")),
 		expectedVersion("review.list or review.get"),
 		schema.Boolean("replace_existing", "true: take the place of a reply that stands there, whoever wrote it.", schema.Default(false), schema.Strict()),
 	}

@@ -134,7 +134,7 @@ func TestF002ToF011RulesRefuse(t *testing.T) {
 		"nothing to show":            {map[string]any{"language_code": "ja"}, []string{"post.summary required"}},
 		"two photos":                 {map[string]any{"summary": "x", "media": []map[string]any{{"source_url": "https://komorebi-coffee.example/a.jpg"}, {"source_url": "https://komorebi-coffee.example/b.jpg"}}}, []string{"post.media max_items"}},
 		"unknown variable":           {map[string]any{"summary": "{{location.name}}"}, []string{"post.summary unknown_variable"}},
-		"F011 too long when filled":  {map[string]any{"summary": strings.Repeat("あ", 1480) + "{{location.title}}{{location.title}}"}, []string{"post.summary max_length"}},
+		"F011 too long when filled":  {map[string]any{"summary": strings.Repeat("あ", 1481) + "{{location.title}}{{location.title}}"}, []string{"post.summary max_length"}},
 		"several at once":            {map[string]any{"topic_type": "OFFER", "summary": "{{x}}", "scheduled_time": "2020-01-01T00:00:00Z"}, []string{"post.summary unknown_variable", "post.event.title required", "post.event.start_date required", "post.scheduled_time in_past"}},
 		// These are the decoder's: neither mode goes further.
 		"F004 call with a number": {map[string]any{"summary": "x", "call_to_action": map[string]any{"action_type": "CALL", "url": "tel:+81312345678"}}, []string{"post.call_to_action.url format"}},

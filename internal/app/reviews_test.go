@@ -223,6 +223,11 @@ func TestF045F054RepliesThatAreRefusedOrDoubtful(t *testing.T) {
 			t.Errorf("%q: %+v", text, p.ValidationWarnings)
 		}
 	}
+	// The limit is that of the text with its variables filled in, also where it is longer before.
+	full := strings.Repeat("a", 4096-len(d.Locations[0].Profile.StoreCode)) + "{{location.store_code}}"
+	if p := d.dry("review.reply", reply(r.ReviewID, full)); !p.WouldExecute || p.Changes[0].CommentBytes != 4096 {
+		t.Errorf("%+v", p.ValidationErrors)
+	}
 	if d.batches() != 0 || len(d.Sim.Entries(gbpsim.EntryFilter{Route: gbpsim.RouteReviewsReply})) != 0 {
 		t.Error("something was accepted or sent")
 	}

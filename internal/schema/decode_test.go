@@ -206,6 +206,38 @@ func TestLengthCountsCharactersAfterNormalisation(t *testing.T) {
 	}
 }
 
+// Of a text with variables only what it is at least can be measured before they are filled in: the rendering measures the rest.
+func TestLengthOfATemplateIsThatOfItsText(t *testing.T) {
+	t.Parallel()
+	summary := func(s string) string { return `{"post":{"summary":"` + s + `"}}` }
+	const variable = "{{location.store_code}}"
+	for name, s := range map[string]string{
+		"F011 1,499 kana and a variable": strings.Repeat("あ", 1499) + variable,
+		"several":                        strings.Repeat("あ", 1400) + strings.Repeat(variable, 20),
+		"short":                          variable,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			decoded(t, optional(), summary(s))
+		})
+	}
+	for name, s := range map[string]string{
+		"1,500 kana and a variable": strings.Repeat("あ", 1500) + variable,
+		"no variable":               strings.Repeat("あ", 1499) + "{{location",
+		"nothing but variables":     strings.Repeat(variable, 1500),
+		"one endless variable":      "{{" + strings.Repeat("a", 10_000) + "}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			only(t, optional(), summary(s), "post.summary", schema.RuleMaxLength)
+		})
+	}
+	only(t, optional(), `{"comment":"`+strings.Repeat("a", 4090)+variable+`"}`, "comment", schema.RuleMaxLength) // not declared to hold any
+	if got := *sample().JSONSchema().Properties["post"].Properties["summary"].MaxLength; got < 1499+len(variable) {
+		t.Errorf("clients are told at most %d characters", got)
+	}
+}
+
 func TestOneLineHasNoSpacesAroundIt(t *testing.T) {
 	t.Parallel()
 	const bare = `{"post":{"summary":"  a","event":{"title":"冬のフェア","start_date":"2026-02-03"}}}`

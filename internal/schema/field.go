@@ -76,7 +76,7 @@ type Field struct {
 	Default json.RawMessage
 	// SingleLine forbids newline and tab in a text.
 	SingleLine bool
-	// Templated lets a URL hold {{variables}}.
+	// Templated lets a URL or text hold {{variables}}.
 	Templated bool
 	// Until24 lets a time of day be 24:00.
 	Until24 bool

@@ -71,7 +71,7 @@ func (f *Field) stringSchema(s *jsonschema.Schema) {
 	for _, w := range f.Enum {
 		s.Enum = append(s.Enum, w)
 	}
-	s.MinLength, s.MaxLength = bound(f.MinLength), bound(f.MaxLength)
+	s.MinLength, s.MaxLength = bound(f.MinLength), bound(f.mostLength())
 	switch f.Type {
 	case TypeDate:
 		s.Format = "date"

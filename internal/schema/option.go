@@ -49,7 +49,8 @@ func Example(v string) Option { return func(f *Field) { f.Example = v } }
 func SingleLine() Option { return func(f *Field) { f.SingleLine = true } }
 
 // Templated lets a URL hold variables such as {{location.website}}: they stay as typed and may stand in front or behind
-// the host. The rendered URL needs [NormalizeURL] again.
+// the host. The rendered URL needs [NormalizeURL] again. The MaxLength of a text is that of the rendered one, which has to be
+// measured again: here a variable counts as one character, because it is never empty.
 func Templated() Option { return func(f *Field) { f.Templated = true } }
 
 // Until24 lets a time of day be 24:00, the end of the day.

@@ -15,7 +15,7 @@ func sample() schema.Object {
 		}}), schema.Items(0, 10))
 	post := schema.Object{Fields: []schema.Field{
 		schema.Enum("topic_type", "Kind of post.", []string{"STANDARD", "EVENT", "OFFER"}, schema.Default("STANDARD")),
-		schema.Text("summary", "Text of the post, at most 1,500 characters.", schema.MaxLength(1500)),
+		schema.Text("summary", "Text of the post, at most 1,500 characters.", schema.MaxLength(1500), schema.Templated()),
 		schema.Nested("call_to_action", "Button under the post.", schema.Object{Fields: []schema.Field{
 			schema.Enum("action_type", "What the button does.", []string{"BOOK", "CALL"}, schema.Required()),
 			schema.URL("url", "Where the button leads.", schema.Templated()),

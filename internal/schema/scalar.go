@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,10 +94,32 @@ func (d *decoder) enum(f *Field, s []byte) state {
 	return refused
 }
 
+// templateRoom is how many characters of variables a text may hold beyond its MaxLength.
+const templateRoom = 500
+
+// variable is what a template fills in.
+var variable = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+
+// mostLength is how long a string may be as it is written; 0 is no bound.
+func (f *Field) mostLength() int {
+	if f.Type == TypeText && f.Templated && f.MaxLength > 0 {
+		return f.MaxLength + templateRoom
+	}
+	return f.MaxLength
+}
+
+// tooLong tells whether a string of n characters has more than it may have.
+func (f *Field) tooLong(s []byte, n int) bool {
+	if most := f.mostLength(); most > f.MaxLength && n > f.MaxLength && n <= most {
+		return utf8.RuneCount(variable.ReplaceAllLiteral(s, []byte("x"))) > f.MaxLength
+	}
+	return f.MaxLength > 0 && n > f.MaxLength
+}
+
 func (d *decoder) length(f *Field, s []byte) bool {
 	n := utf8.RuneCount(s)
 	switch {
-	case f.MaxLength > 0 && n > f.MaxLength:
+	case f.tooLong(s, n):
 		d.violate(RuleMaxLength, errs.Tf("%[1]s / %[2]s 文字です。長すぎます。", "%[1]s of %[2]s characters: too long.", count(n), count(f.MaxLength)), shown(s))
 		return false
 	case n < f.MinLength:
