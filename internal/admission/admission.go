@@ -128,7 +128,7 @@ type (
 	}
 	// Slots tell when Google's quota would let n more items of a tenant through.
 	Slots interface {
-		Estimate(ctx context.Context, api string, tenant authn.TenantID, n int) (time.Duration, error)
+		Estimate(ctx context.Context, api string, tenant authn.TenantID, n int, busiest gbp.LocationName, edits int) (time.Duration, error)
 	}
 )
 

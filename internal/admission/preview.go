@@ -213,9 +213,24 @@ func (a *Admission) estimate(ctx context.Context, c *Call) int {
 	if n == 0 {
 		return 0
 	}
-	d, err := a.Slots.Estimate(ctx, EffectOf(c.plan[0].Operation).API, c.Principal.TenantID, n)
+	busiest, edits := busiest(c)
+	d, err := a.Slots.Estimate(ctx, EffectOf(c.plan[0].Operation).API, c.Principal.TenantID, n, busiest, edits)
 	if err != nil {
 		d = time.Duration(n) * 250 * time.Millisecond
 	}
 	return int(math.Ceil(d.Seconds()))
+}
+
+// busiest is the store with the most edits: Google lets a few through per minute and profile.
+func busiest(c *Call) (name gbp.LocationName, edits int) {
+	per := map[gbp.LocationName]int{}
+	for _, r := range c.plan {
+		if r.Already || r.Kind == gbp.KindReport {
+			continue
+		}
+		if per[r.Location.Name]++; per[r.Location.Name] > edits {
+			name, edits = r.Location.Name, per[r.Location.Name]
+		}
+	}
+	return name, edits
 }

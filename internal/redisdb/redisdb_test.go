@@ -247,7 +247,7 @@ func TestF147OneSlotPerScript(t *testing.T) {
 	run(err)
 	run(sl.Release(ctx, r))
 	run(sl.Pause(ctx, r, true, time.Second))
-	_, err = sl.Estimate(ctx, "v4", p.TenantID, 1)
+	_, err = sl.Estimate(ctx, "v4", p.TenantID, 1, "", 0)
 	run(err)
 	if len(s.keys) < 20 {
 		t.Fatalf("only %d commands seen", len(s.keys))

@@ -73,11 +73,11 @@ func (b bench) pauses(window time.Duration) {
 // spacing is how far apart the API's slots are at the moment.
 func (b bench) spacing() time.Duration {
 	b.t.Helper()
-	one, err := b.Estimate(b.t.Context(), api, "x", 1)
+	one, err := b.Estimate(b.t.Context(), api, "x", 1, "", 0)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	many, err := b.Estimate(b.t.Context(), api, "x", 1001)
+	many, err := b.Estimate(b.t.Context(), api, "x", 1001, "", 0)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestPauseOfEdits(t *testing.T) {
 	}
 	b.want(low(time.Minute), slots.Granted)
 	b.want(slots.Request{API: api, Tenant: "t", Member: "r"}, slots.Granted)
-	if d, err := b.Estimate(t.Context(), api, "t", 1); err != nil || d < 59*time.Minute {
+	if d, err := b.Estimate(t.Context(), api, "t", 1, "", 0); err != nil || d < 59*time.Minute {
 		t.Errorf("the estimate forgets it: %s, %v", d, err)
 	}
 }

@@ -179,13 +179,14 @@ func (s *Slots) Pause(ctx context.Context, r Request, location bool, d time.Dura
 	return err
 }
 
-// Estimate is when the last of n further items of the tenant would be sent, as things stand.
-func (s *Slots) Estimate(ctx context.Context, api string, tenant authn.TenantID, n int) (time.Duration, error) {
-	reply, err := s.run(ctx, "peek", Request{API: api, Tenant: tenant}, 0)
+// Estimate is when the last of n further calls of the tenant would be sent, as things stand. busiest is the location with the
+// most edits among them.
+func (s *Slots) Estimate(ctx context.Context, api string, tenant authn.TenantID, n int, busiest gbp.LocationName, edits int) (time.Duration, error) {
+	reply, err := s.run(ctx, "peek", Request{API: api, Tenant: tenant, Location: busiest, Calls: edits}, 0)
 	if err != nil {
 		return 0, err
 	}
-	return time.Duration(reply[1])*time.Microsecond + time.Duration(n)*time.Duration(reply[2])*time.Microsecond, nil
+	return time.Duration(max(reply[1]+int64(n)*reply[2], reply[3])) * time.Microsecond, nil
 }
 
 func (s *Slots) spacing() time.Duration {

@@ -7,7 +7,7 @@
 -- ARGV  1 mode  2 member  3 edit  4 planned  5 spacing  6 horizon  7 edits per window  8 window ms  9 items per user
 --       10 hold ms  11 pause ms  12 low  13 patience of a low read  14 calls per window (0: not counted)  15 late
 --       16 low reads in a row  17 low reads: spacings between two  18 calls in one go (a read, then the write)
--- reply {verdict, wait, spacing}: 1 granted, 2 retry, 3 later, 4 requeue
+-- reply {verdict, wait, spacing}: 1 granted, 2 retry, 3 later, 4 requeue; of a peek also the wait for the location's last edit
 -- TTL   every key ends when it no longer matters, but 8, which stands for as long as this Redis remembers us
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -65,10 +65,24 @@ elseif mode == 'pause_location' or mode == 'pause_edits' then
   return {1, 0, 0}
 end
 
+-- After a flush nobody knows the edits of the last window: half of them are taken as spent.
+local function allowance(since)
+  if now / 1000 - tonumber(since) < window then return math.max(1, math.floor(edits / 2)) end
+  return edits
+end
+
 spacing = math.ceil(spacing / pace())
 if mode == 'peek' then
   local paused = math.max(0, redis.call('PTTL', KEYS[6]), redis.call('PTTL', KEYS[12]))
-  return {1, math.max(number(KEYS[1]), number(KEYS[2])) - now + 1000 * paused, spacing}
+  -- The last of n_calls further edits of the location: each goes a window behind the one that stands allowed places before it.
+  local allowed = allowance(redis.call('GET', KEYS[8]) or now / 1000)
+  local log = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. string.format('%.0f', now / 1000 - window), '+inf', 'WITHSCORES')
+  local place, last = #log / 2 + n_calls, 1000 * math.max(0, redis.call('PTTL', KEYS[7]))
+  local windows = math.ceil(place / allowed) - 1
+  if windows > 0 then
+    last = math.max(last, ((tonumber(log[2 * (place - windows * allowed)]) or now / 1000) + windows * window) * 1000 - now)
+  end
+  return {1, math.max(number(KEYS[1]), number(KEYS[2])) - now + 1000 * paused, spacing, last}
 end
 
 local paused = redis.call('PTTL', KEYS[6])
@@ -86,14 +100,12 @@ if edit then
   if entry and not held then return {2, 250000, spacing} end
   redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now / 1000)
   if not redis.call('ZSCORE', KEYS[5], member) and redis.call('ZCARD', KEYS[5]) >= items then return {2, 250000, spacing} end
-  -- After a flush nobody knows the edits of the last window: half of them are taken as spent.
   local since = redis.call('GET', KEYS[8])
   if not since then
     since = math.floor(now / 1000)
     redis.call('SET', KEYS[8], since)
   end
-  local allowed = edits
-  if now / 1000 - tonumber(since) < window then allowed = math.max(1, math.floor(edits / 2)) end
+  local allowed = allowance(since)
   redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now / 1000 - window)
   local n = redis.call('ZCARD', KEYS[3])
   if n >= allowed then

@@ -262,11 +262,45 @@ func TestFairTurnsBetweenTenants(t *testing.T) {
 	if a := b.want(edit("small", "v", "b", "single"), slots.Granted); a.Wait > time.Second {
 		t.Errorf("the single item waits %s behind the batch", a.Wait)
 	}
-	if d, err := b.Estimate(t.Context(), api, "big", 10); err != nil || d < 20*time.Second {
+	if d, err := b.Estimate(t.Context(), api, "big", 10, "", 0); err != nil || d < 20*time.Second {
 		t.Errorf("estimate for the big tenant: %s, %v", d, err)
 	}
-	if d, err := b.Estimate(t.Context(), api, "third", 1); err != nil || d > 2*time.Second {
+	if d, err := b.Estimate(t.Context(), api, "third", 1, "", 0); err != nil || d > 2*time.Second {
 		t.Errorf("estimate for a third tenant: %s, %v", d, err)
+	}
+}
+
+// Edits of one store are done when its own limit lets the last of them through: those of the last minute count, and so do
+// those that come before it.
+func TestEstimateKnowsTheStoresLimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, limits(func(l *slots.Limits) { l.RequestsPerMinute = 6000 }))
+	estimate := func(location gbp.LocationName, edits int) time.Duration {
+		t.Helper()
+		d, err := b.Estimate(t.Context(), api, "t", 2*edits, location, edits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Round(5 * time.Second)
+	}
+	for edits, want := range map[int]time.Duration{1: 0, 10: 0, 11: time.Minute, 20: time.Minute, 21: 2 * time.Minute} {
+		if got := estimate("locations/a", edits); got != want {
+			t.Errorf("%d edits: %s, want %s", edits, got, want)
+		}
+	}
+	for n := range 8 {
+		r := edit("t", "u", "a", fmt.Sprint("m", n))
+		r.Planned = true
+		b.want(r, slots.Granted)
+		b.release(r)
+	}
+	for edits, want := range map[int]time.Duration{2: 0, 3: time.Minute, 10: time.Minute, 12: time.Minute, 13: 2 * time.Minute} {
+		if got := estimate("locations/a", edits); got != want {
+			t.Errorf("%d edits after 8: %s, want %s", edits, got, want)
+		}
+	}
+	if got := estimate("locations/b", 3); got != 0 {
+		t.Errorf("another store: %s", got)
 	}
 }
 
@@ -400,7 +434,7 @@ func TestPauses(t *testing.T) {
 	other.API = "businessinformation.v1" // its quota is its own
 	other.Location = "locations/c"
 	b.want(other, slots.Granted)
-	if d, err := b.Estimate(t.Context(), api, "t", 1); err != nil || d < 15*time.Second {
+	if d, err := b.Estimate(t.Context(), api, "t", 1, "", 0); err != nil || d < 15*time.Second {
 		t.Errorf("the estimate forgets the pause: %s, %v", d, err)
 	}
 }
