@@ -36,11 +36,11 @@ func (c retryChange) Plan(t admission.Target, now time.Time, l errs.Locale) admi
 	p := t.Prior
 	switch {
 	case p.Continued:
-		return leftAlone(t, errs.T("この店舗はすでに再実行されたか、実行中です。", "This store was retried already, or is being retried."), l)
+		return leftAlone(t, errs.T("この対象はすでに再実行されたか、実行中です。", "This target was retried already, or is being retried."), l)
 	case p.State == batch.ItemSucceeded:
 		return admission.Draft{} // nobody expects it to be sent again
 	case p.State != batch.ItemFailed && p.State != batch.ItemCancelled || !p.RetryPossible:
-		return leftAlone(t, errs.T("この店舗は再実行できません (retry_possible: false)。", "This store cannot be retried (retry_possible: false)."), l)
+		return leftAlone(t, errs.T("この対象は再実行できません (retry_possible: false)。", "This target cannot be retried (retry_possible: false)."), l)
 	case p.Operation == "post.create" && gbp.PublicationPassed(p.Payload, now):
 		return leftAlone(t, errs.T("予約された公開日時を過ぎています。", "Its scheduled time has passed."), l)
 	}

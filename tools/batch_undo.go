@@ -73,11 +73,11 @@ func (c undoChange) Plan(t admission.Target, now time.Time, l errs.Locale) admis
 	p := t.Prior
 	switch {
 	case p.Continued:
-		return leftAlone(t, errs.T("この店舗はすでに元に戻されたか、戻している途中です。", "This store was undone already, or is being undone."), l)
+		return leftAlone(t, errs.T("この対象はすでに元に戻されたか、戻している途中です。", "This target was undone already, or is being undone."), l)
 	case p.State == batch.ItemUnknown:
 		return leftAlone(t, errs.T("結果が不明のため、元に戻す対象になりません。", "Its outcome is unknown, so there is nothing certain to take back."), l)
 	case p.State != batch.ItemSucceeded && p.Executed != errs.ExecutedYes: // what Google rejected is there, in the place of what was
-		return leftAlone(t, errs.T("この店舗では何も変更されていません。", "Nothing was changed on this store."), l)
+		return leftAlone(t, errs.T("この対象では何も変更されていません。", "Nothing was changed on this target."), l)
 	case p.Already:
 		return leftAlone(t, errs.T("このバッチの前からこの状態でした。", "It was like this before the batch."), l)
 	}

@@ -83,6 +83,25 @@ func TestLocationUnclearAndChanged(t *testing.T) {
 	}
 }
 
+// A store's fields and its attributes are two targets: what is said of one when it is left alone is not said of the store.
+func TestUndoOfHalfAStore(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 1})
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocationsUpdateAttributes, Answer: gbpsim.AnswerError, Status: 400, Count: 1})
+	v := d.done("location.update", one(d.change(0, stack.Args{"labels": []string{"夜営業"}, "attributes": []any{map[string]any{"name": "has_delivery", "bool": true}}})))
+	if v.Status != batch.Partial || v.SuccessCount != 1 {
+		t.Fatalf("%+v", v)
+	}
+	undo := stack.Args{"batch_id": v.BatchID}
+	p := d.previewOf("batch.undo", undo)
+	if !p.WouldExecute || p.TargetCount != 1 || len(p.ValidationWarnings) != 1 || p.ValidationWarnings[0].Message != "Nothing was changed on this target." {
+		t.Errorf("%+v", p.ValidationWarnings)
+	}
+	if u := d.done("batch.undo", undo); u.Status != batch.Done || slices.Contains(d.store(0).Fields.Labels, "夜営業") {
+		t.Errorf("%+v", u)
+	}
+}
+
 // One store's refusal is its own; the retryable ones can be sent again, once, and only while the store still is what it was.
 func TestLocationPartialFailureAndRetry(t *testing.T) {
 	t.Parallel()
