@@ -178,6 +178,9 @@ func (p Policy) Validate() error {
 		if v < 1 {
 			return fmt.Errorf("policy: %s is %d, at least 1 is needed", name, v)
 		}
+		if most := most(name); v > most {
+			return fmt.Errorf("policy: %s is %d, at most %d is possible", name, v, most)
+		}
 	}
 	if p.ConfirmMediaBytes < 1 {
 		return fmt.Errorf("policy: confirm_media_bytes is %d, at least 1 is needed", p.ConfirmMediaBytes)
@@ -192,6 +195,19 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: unknown_links is %q, known are %q and %q", p.UnknownLinks, LinksConfirm, LinksRefuse)
 	}
 	return nil
+}
+
+// most bounds a number by its unit: times are at most a year, which every clock and column can add, and counts are what Redis and
+// PostgreSQL hold without a thought.
+func most(name string) int {
+	const days = 366
+	switch {
+	case strings.HasSuffix(name, "_days"):
+		return days
+	case strings.HasSuffix(name, "_seconds"):
+		return days * 24 * 60 * 60
+	}
+	return 1_000_000_000
 }
 
 // ConfirmTokenLife is how long a person has to agree.
