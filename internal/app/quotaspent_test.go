@@ -110,7 +110,7 @@ func TestF082RefusingStoreCostsOneRefresh(t *testing.T) {
 	s := engine(t, stack.Options{Stores: 2})
 	const items = 20
 	fault(t, s, gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Location: place(s, 0), Answer: gbpsim.AnswerError, Status: 401})
-	before := refreshes(s)
+	before, began := refreshes(s), time.Now()
 	var batches []string
 	for i := range items {
 		batches = append(batches, string(s.Accept("post.create", stack.Post(s.IDs(1), fmt.Sprintf("Refused for ever %d", i))).BatchID))
@@ -120,8 +120,8 @@ func TestF082RefusingStoreCostsOneRefresh(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if n := refreshes(s) - before; n != 1 {
-		t.Errorf("%d refreshes", n)
+	if n := refreshes(s) - before; n < 1 || n > 1+int(time.Since(began)/(10*time.Second)) { // one in ten seconds
+		t.Errorf("%d refreshes in %s", n, time.Since(began))
 	}
 	// Those that were under way together with the first one were repeated with its token.
 	if n := len(creates(s)); n < items+1 || n > 2*items {
