@@ -12,9 +12,12 @@ import (
 const (
 	SummaryMax    = 1500
 	EventTitleMax = 58
-	PostMediaMax  = 1
-	// CouponCodeMax is ours: Google publishes no bound.
+	// farOff is from how many days on the dates of an event are so far away that the year may be wrong: a year and a month.
+	farOff       = 400
+	PostMediaMax = 1
+	// CouponCodeMax and TermsMax are ours: Google publishes no bounds.
 	CouponCodeMax = 58
+	TermsMax      = 5000
 )
 
 // Warning is something a person should know before agreeing; it refuses nothing.
@@ -177,6 +180,8 @@ func (r *renderer) event(e *EventDraft) *LocalPostEvent {
 			r.refuse(at+".end_date", "before_start", e.EndDate+" "+e.EndTime, errs.Tf("終了 %s が開始 %s より前です。", "The end %s is before the start %s.", end.Format("2006-01-02 15:04"), start.Format("2006-01-02 15:04")))
 		} else if end.Before(wall(r.published().In(r.zone()))) {
 			r.warn("EVENT_IN_PAST", "", errs.Tf("公開されるときには、期間は %s (店舗の現地時刻) に終わっています。", "When it is published, the event has ended at %s, the store's local time.", end.Format("2006-01-02 15:04")))
+		} else if today := r.published(); end.After(today.AddDate(0, 0, farOff)) || start.Before(today.AddDate(0, 0, -farOff)) {
+			r.warn("DATE_FAR_OFF", "", errs.Tf("期間が今日から 1 年以上離れています (%s 〜 %s)。年を確かめてください。", "The period is more than a year off (%s to %s); check the year.", start.Format(time.DateOnly), end.Format(time.DateOnly)))
 		}
 	}
 	return &LocalPostEvent{
@@ -191,7 +196,7 @@ func (r *renderer) offer(o *OfferDraft) *LocalPostOffer {
 	if o == nil {
 		return nil
 	}
-	out := &LocalPostOffer{CouponCode: r.text("post.offer.coupon_code", o.CouponCode, CouponCodeMax), TermsConditions: r.text("post.offer.terms", o.Terms, 0)}
+	out := &LocalPostOffer{CouponCode: r.text("post.offer.coupon_code", o.CouponCode, CouponCodeMax), TermsConditions: r.text("post.offer.terms", o.Terms, TermsMax)}
 	if o.RedeemURL != "" {
 		out.RedeemOnlineURL = r.url("post.offer.redeem_url", o.RedeemURL)
 	}

@@ -194,6 +194,27 @@ func TestF007EventInPast(t *testing.T) {
 	}
 }
 
+// F006: a wrong year is a date like any other; a period that is far away is pointed at.
+func TestEventFarOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		start, end string
+		far        bool
+	}{
+		{"2026-12-24", "2026-12-25", false},
+		{"2025-12-24", "2027-12-25", false},
+		{"2028-02-28", "2028-02-29", true},
+		{"2126-12-24", "2126-12-25", true},
+		{"0026-12-24", "2026-12-25", true},
+	} {
+		d := gbp.PostDraft{TopicType: gbp.TopicEvent, Summary: "x", Event: event(c.start, "10:00", c.end, "20:00")}
+		_, v, w := gbp.RenderPost(nil, d, shibuya(), now, errs.English)
+		if got := slices.Contains(codes(w), "DATE_FAR_OFF"); got != c.far || v != nil {
+			t.Errorf("%+v: %v, %v", c, got, v)
+		}
+	}
+}
+
 // F009, F014, F015, F054: what people regret on a public page is pointed at, with the part that is meant, and never rewritten.
 func TestSuspicions(t *testing.T) {
 	t.Parallel()

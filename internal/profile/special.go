@@ -15,7 +15,7 @@ const (
 	RangeMax = 366
 	// SpecialMax is the most special periods that a profile may hold after a change.
 	SpecialMax = 800
-	// farAhead is from how many days ahead a date gets the warning DATE_FAR_AHEAD.
+	// farAhead is from how many days ahead a date gets the warning DATE_FAR_OFF.
 	farAhead = 400
 	// lastClose is the latest end of a special period on the next day (SpecialHourPeriod, Business Information v1): 11:59.
 	lastClose = dayMinutes + 11*60 + 59
@@ -332,7 +332,7 @@ func (j *judge) daysBetween(path string, from, to date, held func(date) bool) ([
 		from = today
 	}
 	if to.number() > today.number()+farAhead {
-		j.warn("DATE_FAR_AHEAD", to.String(), errs.T("1 年以上先の日付です。年を確かめてください。", "This date is more than a year ahead; check the year."))
+		j.warn("DATE_FAR_OFF", to.String(), errs.T("1 年以上先の日付です。年を確かめてください。", "This date is more than a year ahead; check the year."))
 	}
 	return between(from, to), true
 }

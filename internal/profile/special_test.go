@@ -35,7 +35,7 @@ func TestSpecialHours(t *testing.T) {
 		case strings.Contains(in, "2026-11-28"):
 			wantCodes = []string{"PAST_DATES_SKIPPED"}
 		case strings.Contains(in, "2028"):
-			wantCodes = []string{"DATE_FAR_AHEAD"}
+			wantCodes = []string{"DATE_FAR_OFF"}
 		}
 		if d := cmp.Diff(wantCodes, codes(w)); d != "" {
 			t.Errorf("%s: %s", in, d)
