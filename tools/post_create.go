@@ -38,16 +38,16 @@ func postParts(photos int, start, end string) []schema.Field {
 			schema.URL("url", "Where the button leads; required for all but CALL.", schema.Templated(), schema.Example("https://www.example.com/menu")),
 		}}),
 		schema.Nested("event", "Title and period of an EVENT or OFFER, in the store's local wall clock, without time zone.", schema.Object{Fields: []schema.Field{
-			schema.Text("title", "Title, at most 58 characters.", schema.Required(), schema.MaxLength(gbp.EventTitleMax), schema.SingleLine(), schema.Example("冬のフェア")),
+			schema.Text("title", "Title, at most 58 characters.", schema.Required(), schema.MaxLength(gbp.EventTitleMax), schema.SingleLine(), schema.Templated(), schema.Example("冬のフェア")),
 			schema.Date("start_date", "First day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-24")),
 			schema.TimeOfDay("start_time", "Start on the first day, HH:MM; "+start+" when left out.", schema.Example("10:00")),
 			schema.Date("end_date", "Last day, YYYY-MM-DD.", schema.Required(), schema.Example("2026-12-25")),
 			schema.TimeOfDay("end_time", "End on the last day, HH:MM; "+end+" when left out.", schema.Example("20:00")),
 		}}),
 		schema.Nested("offer", "Details of an OFFER.", schema.Object{Fields: []schema.Field{
-			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(gbp.CouponCodeMax), schema.SingleLine(), schema.Example("WINTER10")),
+			schema.Text("coupon_code", "Code to show or enter.", schema.MaxLength(gbp.CouponCodeMax), schema.SingleLine(), schema.Templated(), schema.Example("WINTER10")),
 			schema.URL("redeem_url", "Where the offer is redeemed.", schema.Templated(), schema.Example("https://www.example.com/winter")),
-			schema.Text("terms", "Terms and conditions.", schema.MaxLength(5000)),
+			schema.Text("terms", "Terms and conditions, at most 5000 characters.", schema.MaxLength(gbp.TermsMax), schema.Templated()),
 		}}),
 		schema.List("media", "At most one photo.", schema.Nested("", "One photo.", schema.Object{Fields: []schema.Field{
 			schema.URL("source_url", "Public https address of a JPEG or PNG (250x250 px and 10 KB to 5 MB); Google fetches it. No share pages, no video.", schema.Required(), schema.Templated(), schema.Example("https://www.example.com/latte.jpg")),

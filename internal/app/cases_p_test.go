@@ -208,6 +208,14 @@ func TestF011Length(t *testing.T) {
 			t.Errorf("%d: %d characters were sent", i, n)
 		}
 	}
+	// The other texts of a post are filled in and counted alike: the store's name fits where its variable would not.
+	room := len([]rune(string(d.Locations[0].Profile.Title)))
+	offer := stack.Post(d.IDs(1), "x").With("post", map[string]any{"topic_type": "OFFER", "summary": "x",
+		"event": map[string]any{"title": strings.Repeat("冬", 58-room) + "{{location.title}}", "start_date": "2099-12-24", "end_date": "2099-12-25"},
+		"offer": map[string]any{"coupon_code": strings.Repeat("A", 58-room) + "{{location.title}}", "terms": strings.Repeat("注", 5000-room) + "{{location.title}}"}})
+	if p := d.preview(offer); !p.ok {
+		t.Errorf("%+v", p)
+	}
 	a := d.refused(errs.InvalidArgument, stack.Post(d.IDs(1), strings.Repeat("あ", 1501)))
 	if v := a.Details.Violations[0]; !strings.Contains(v.Message, "1,501") && !strings.Contains(v.Message, "1501") || !strings.Contains(strings.ReplaceAll(v.Message, ",", ""), "1500") || len(v.Value) > 1000 {
 		t.Errorf("length and limit are missing, or the whole text is repeated: %+v", v)
