@@ -59,6 +59,7 @@ func Apply(current Snapshot, c Changes, in Context) (Patch, []errs.Violation, []
 	j := newJudge(in)
 	after := current.clone()
 	j.clear(&after, c)
+	// Variables name the store as it is after the change: what they are made of comes first.
 	j.title(&after, c.Title)
 	j.storeCode(&after, c.StoreCode)
 	j.phoneNumbers(&after, c.PhoneNumbers)

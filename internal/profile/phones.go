@@ -122,6 +122,7 @@ func (j *judge) phoneNumbers(after *Snapshot, c *PhoneChange) {
 	if c.Primary != "" {
 		if v, ok := j.phone(at+".primary", c.Primary); ok {
 			p.PrimaryPhone = v
+			j.Location.Profile.PrimaryPhone = v
 		}
 	}
 	if c.Additional != nil {

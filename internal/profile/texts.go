@@ -66,6 +66,7 @@ func (j *judge) title(after *Snapshot, s string) {
 		j.warn("PHONE_NUMBER_IN_TITLE", p, errs.T("店名に電話番号は使えません。", "A name with a phone number in it is against Google's guidelines."))
 	}
 	after.set(fieldTitle, encode(v))
+	j.Location.Profile.Title = v
 }
 
 func (j *judge) storeCode(after *Snapshot, s string) {
@@ -74,6 +75,7 @@ func (j *judge) storeCode(after *Snapshot, s string) {
 	}
 	if v, ok := j.line("store_code", s, StoreCodeMax); ok {
 		after.set(fieldStoreCode, encode(v))
+		j.Location.Profile.StoreCode = v
 	}
 }
 
@@ -90,6 +92,7 @@ func (j *judge) website(after *Snapshot, s string) {
 		j.links = append(j.links, t.Links...)
 	}
 	after.set(fieldWebsite, encode(t.Text))
+	j.Location.Profile.WebsiteURL = t.Text
 }
 
 func (j *judge) description(after *Snapshot, s string) {
