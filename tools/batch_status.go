@@ -192,6 +192,9 @@ func (s *Set) outline(p *authn.Principal, b batch.Batch) *BatchView {
 	return v
 }
 
+// statusEntry is what one item takes of a page: a failed one stands in both lists.
+type statusEntry struct{ Failures, Items []ItemView }
+
 // view reads a batch and a page of its items, as of one moment.
 func (s *Set) view(ctx context.Context, p *authn.Principal, id batch.ID, which string, from, size int) (*BatchView, gbp.Kind, error) {
 	if which == "none" {
@@ -206,28 +209,26 @@ func (s *Set) view(ctx context.Context, p *authn.Principal, id batch.ID, which s
 		return nil, "", err
 	}
 	v := s.outline(p, b)
-	views := make([]ItemView, 0, len(items))
+	entries := make([]statusEntry, 0, len(items))
 	for _, i := range items[:min(len(items), size)] {
-		views = append(views, itemView(i, p.Locale))
+		iv, e := itemView(i, p.Locale), statusEntry{}
+		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
+			e.Failures = []ItemView{iv}
+		}
+		if which == "all" {
+			e.Items = []ItemView{iv}
+		}
+		entries = append(entries, e)
 	}
-	room := pageBytes
-	if which == "all" {
-		room /= 2 // a failed item stands in both lists
-	}
-	n, err := fits(views, room)
+	n, err := fits(entries, pageBytes)
 	if err != nil {
 		return nil, "", err
 	}
 	if n < len(items) {
 		v.NextPageToken = encodeToken(strconv.Itoa(items[n].Ordinal))
 	}
-	for _, iv := range views[:n] {
-		if iv.State == batch.ItemFailed || iv.State == batch.ItemUnknown {
-			v.Failures = append(v.Failures, iv)
-		}
-		if which == "all" {
-			v.Items = append(v.Items, iv)
-		}
+	for _, e := range entries[:n] {
+		v.Failures, v.Items = append(v.Failures, e.Failures...), append(v.Items, e.Items...)
 	}
 	return v, b.Kind, nil
 }

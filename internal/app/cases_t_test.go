@@ -656,7 +656,7 @@ func TestF110LargeAnswers(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, stack.Options{Stores: 120})
 	ids := d.IDs(100)
-	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Answer: gbpsim.AnswerError, Status: 400, Word: "INVALID_ARGUMENT", Message: strings.Repeat("とても長い説明 ", 1000)})
+	broken := d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Answer: gbpsim.AnswerError, Status: 400, Word: "INVALID_ARGUMENT", Message: strings.Repeat("とても長い説明 ", 1000)})
 	// A long text that differs per store, and every warning that there is.
 	text := "{{location.title}} 03-1234-5678 https://evil.example/ &amp; [店名] \\n " + strings.Repeat("長", 500)
 	args := stack.Post(ids, text).With("idempotency_key", "f110-key-1")
@@ -721,6 +721,14 @@ func TestF110LargeAnswers(t *testing.T) {
 				t.Errorf("items %s: store %d is listed %d times", which, l, failed[l])
 			}
 		}
+	}
+	// What succeeded stands in one list only and has the whole page.
+	if err := d.Sim.RemoveFault(broken); err != nil {
+		t.Fatal(err)
+	}
+	v := d.done("post.create", stack.Post(ids[:4], "{{location.title}} "+strings.Repeat("長", 1000)))
+	if got := stack.Into[tools.BatchView](t, d.call("batch.status", stack.Args{"batch_id": v.BatchID, "items": "all"})); len(got.Items) != 4 {
+		t.Errorf("%d items of 4 on a page", len(got.Items))
 	}
 	d.call("post.create", args) // the replay
 	d.call("batch.list", stack.Args{"page_size": 200})
