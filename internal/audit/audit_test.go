@@ -93,21 +93,49 @@ func chain(seals, each int) (c stored) {
 	return c
 }
 
-func (c stored) verify() audit.Report {
-	v := audit.NewVerifier("komorebi")
+func (c stored) verify() audit.Report { return c.against(audit.SealHash{}) }
+
+func (c stored) against(kept audit.SealHash) audit.Report {
+	v := audit.NewVerifier("komorebi", kept)
 	for i, s := range c.seals {
 		v.Check(s, c.events[i])
 	}
-	return v.Report
+	return v.End()
 }
 
 func TestVerifierTakesAWholeChain(t *testing.T) {
 	t.Parallel()
-	if d := cmp.Diff(audit.Report{Tenant: "komorebi", Valid: true, Seals: 5, Sealed: 35}, chain(5, 7).verify()); d != "" {
+	c := chain(5, 7)
+	want := audit.Report{Tenant: "komorebi", Valid: true, Seals: 5, Sealed: 35, Newest: audit.SealHash{No: 5, Hash: hex.EncodeToString(c.seals[4].StoredHash)}}
+	if d := cmp.Diff(want, c.verify()); d != "" {
 		t.Error(d)
 	}
-	if r := chain(0, 0).verify(); !r.Valid {
+	if got, want := c.verify().String(), "valid: 35 events in 5 seals, newest seal 5, hash "+hex.EncodeToString(c.seals[4].StoredHash)+", 0 not sealed yet"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r := chain(0, 0).verify(); !r.Valid || r.String() != "valid: 0 events in 0 seals, 0 not sealed yet" {
 		t.Errorf("an empty chain: %+v", r)
+	}
+}
+
+// A chain that was computed anew from changed events is whole in itself; a seal that was kept tells. So does one that the
+// chain no longer reaches.
+func TestVerifierComparesWithAKeptSeal(t *testing.T) {
+	t.Parallel()
+	before := chain(5, 7)
+	kept := audit.SealHash{No: 3, Hash: strings.ToUpper(hex.EncodeToString(before.seals[2].StoredHash))}
+	if r := before.against(kept); !r.Valid || r.Kept != 3 || !strings.HasSuffix(r.String(), "; seal 3 is the one that was kept") {
+		t.Errorf("its own seal: %+v", r)
+	}
+	anew := chain(5, 6) // whole, of other events
+	if r := anew.verify(); !r.Valid {
+		t.Fatalf("%+v", r)
+	}
+	if r := anew.against(kept); r.Valid || r.FirstBroken != "seal 3" || r.Newest.No != 0 || r.Kept != 0 {
+		t.Errorf("computed anew: %+v", r)
+	}
+	if r := chain(2, 7).against(kept); r.Valid || r.FirstBroken != "seal 3" || r.Newest.No != 0 {
+		t.Errorf("cut off before it: %+v", r)
 	}
 }
 
@@ -183,7 +211,7 @@ func TestHashBindsItsPlace(t *testing.T) {
 
 func TestCheckRow(t *testing.T) {
 	t.Parallel()
-	v := audit.NewVerifier("komorebi")
+	v := audit.NewVerifier("komorebi", audit.SealHash{})
 	v.CheckRow(audit.StoredEvent{ID: "a", Columns: "x|y"}, "x|y")
 	if !v.Valid {
 		t.Errorf("%+v", v.Report)

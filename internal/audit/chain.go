@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 )
@@ -73,22 +75,58 @@ type Report struct {
 	Seals    int            `json:"seals"`
 	Sealed   int            `json:"sealed"`
 	Unsealed int            `json:"unsealed"`
+	// Newest is the last seal; zero before the first one and in a broken chain.
+	Newest SealHash `json:"newest_seal"`
+	// Kept is the number of the seal that an operator had kept and that is still the same.
+	Kept int64 `json:"kept_seal,omitempty"`
 	// FirstBroken names the first row that is not what was sealed; Problem says how.
 	FirstBroken string `json:"first_broken,omitempty"`
 	Problem     string `json:"problem,omitempty"`
 }
 
+// SealHash names a seal and what it sums up: all events up to it. Whoever keeps one somewhere else can tell later whether
+// the chain was computed anew.
+type SealHash struct {
+	No   int64  `json:"no"`
+	Hash string `json:"hash"` // hexadecimal
+}
+
+// String is the report in a line.
+func (r Report) String() string {
+	if !r.Valid {
+		return fmt.Sprintf("broken at %s: %s", r.FirstBroken, r.Problem)
+	}
+	s := fmt.Sprintf("valid: %s in %s", count(r.Sealed, "event"), count(r.Seals, "seal"))
+	if r.Newest.No > 0 {
+		s += fmt.Sprintf(", newest seal %d, hash %s", r.Newest.No, r.Newest.Hash)
+	}
+	s += fmt.Sprintf(", %d not sealed yet", r.Unsealed)
+	if r.Kept > 0 {
+		s += fmt.Sprintf("; seal %d is the one that was kept", r.Kept)
+	}
+	return s
+}
+
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
 // Verifier walks a chain seal by seal.
 type Verifier struct {
 	Report
+	kept SealHash
 	prev []byte
 	upto string
 	no   int64
 }
 
-// NewVerifier starts at the beginning of a tenant's chain.
-func NewVerifier(tenant authn.TenantID) *Verifier {
-	return &Verifier{Report: Report{Tenant: tenant, Valid: true}, upto: "0"}
+// NewVerifier starts at the beginning of a tenant's chain. A chain that was computed anew is whole in itself: only a seal
+// that was kept elsewhere tells. The zero value compares with none.
+func NewVerifier(tenant authn.TenantID, kept SealHash) *Verifier {
+	return &Verifier{Report: Report{Tenant: tenant, Valid: true}, kept: kept, upto: "0"}
 }
 
 // Check takes the next seal with the events that lie in its range, in order of (transaction, id). After the first problem
@@ -106,6 +144,10 @@ func (v *Verifier) Check(s StoredSeal, events []StoredEvent) {
 		v.broken(name, "does not follow the seal before it")
 	case int64(len(s.Leaves)) != s.N || !bytes.Equal(s.Digest(), s.StoredSum) || !bytes.Equal(s.Hash(), s.StoredHash):
 		v.broken(name, "the seal or its leaves were changed")
+	case s.No == v.kept.No && !strings.EqualFold(hex.EncodeToString(s.StoredHash), v.kept.Hash):
+		v.broken(name, "its hash is not the one that was kept: the chain was computed anew")
+	case s.No == v.kept.No:
+		v.Kept = s.No
 	}
 	for i, l := range s.Leaves {
 		if !v.Valid {
@@ -132,6 +174,17 @@ func (v *Verifier) CheckRow(e StoredEvent, derived string) {
 	if v.Valid && e.Columns != derived {
 		v.broken(e.ID, "a column of the event does not agree with its body")
 	}
+}
+
+// End is the report once all seals were checked.
+func (v *Verifier) End() Report {
+	if v.Valid && v.Kept != v.kept.No {
+		v.broken(fmt.Sprintf("seal %d", v.kept.No), "the seal that was kept is missing")
+	}
+	if v.Valid && v.no > 0 {
+		v.Newest = SealHash{No: v.no, Hash: hex.EncodeToString(v.prev)}
+	}
+	return v.Report
 }
 
 func (v *Verifier) broken(row, problem string) {

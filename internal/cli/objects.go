@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,15 +239,22 @@ func (c *command) audit() *cobra.Command {
 	list.Flags().StringVar(&f.Tool, "tool", "", "only this tool")
 	list.Flags().Int64Var(&f.Location, "location", 0, "only this location_id")
 	list.Flags().IntVar(&f.Limit, "limit", 200, "at most so many")
-	verify := &cobra.Command{Use: "verify", Short: "Walk the hash chain and name the first broken row", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd.AddCommand(list, c.verify())
+	return cmd
+}
+
+func (c *command) verify() *cobra.Command {
+	var kept audit.SealHash
+	x := &cobra.Command{Use: "verify", Short: "Walk the hash chain and name the first broken row", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		if kept != (audit.SealHash{}) && (kept.No < 1 || len(kept.Hash) != sha256.Size*2) {
+			return fmt.Errorf("--seal and --hash go together: a seal's number and the %d characters of its hash, as an earlier verify printed them", sha256.Size*2)
+		}
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-			r, err := a.DB.VerifyAudit(cmd.Context(), t)
+			r, err := a.DB.VerifyAuditAgainst(cmd.Context(), t, kept)
 			if err != nil {
 				return err
 			}
-			if err := c.print(r, func(w io.Writer) {
-				_, _ = fmt.Fprintf(w, "%s: sealed %d events in %d seals, %d not sealed yet\n", r.Tenant, r.Sealed, r.Seals, r.Unsealed)
-			}); err != nil {
+			if err := c.print(r, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", r.Tenant, r) }); err != nil {
 				return err
 			}
 			if !r.Valid {
@@ -255,6 +263,7 @@ func (c *command) audit() *cobra.Command {
 			return nil
 		})
 	}}
-	cmd.AddCommand(list, verify)
-	return cmd
+	x.Flags().Int64Var(&kept.No, "seal", 0, "number of a seal that was kept; with --hash")
+	x.Flags().StringVar(&kept.Hash, "hash", "", "the hash that this seal had; another one means that the chain was computed anew")
+	return x
 }

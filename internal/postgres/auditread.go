@@ -45,9 +45,14 @@ func (db *DB) Events(ctx context.Context, tenant authn.TenantID, f audit.Filter,
 
 // VerifyAudit walks a tenant's chain and names the first row that is not what was sealed. Events that are not sealed yet are
 // counted, and compared with their own columns.
-func (db *DB) VerifyAudit(ctx context.Context, tenant authn.TenantID) (report audit.Report, err error) {
+func (db *DB) VerifyAudit(ctx context.Context, tenant authn.TenantID) (audit.Report, error) {
+	return db.VerifyAuditAgainst(ctx, tenant, audit.SealHash{})
+}
+
+// VerifyAuditAgainst is VerifyAudit, and the chain has to contain the seal that was kept.
+func (db *DB) VerifyAuditAgainst(ctx context.Context, tenant authn.TenantID, kept audit.SealHash) (report audit.Report, err error) {
 	err = db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
-		v := audit.NewVerifier(tenant)
+		v := audit.NewVerifier(tenant, kept)
 		seals, err := readSeals(ctx, tx, tenant)
 		if err != nil {
 			return err
@@ -74,7 +79,7 @@ func (db *DB) VerifyAudit(ctx context.Context, tenant authn.TenantID) (report au
 		if err != nil {
 			return err
 		}
-		report = v.Report
+		report = v.End()
 		return nil
 	})
 	return report, err
