@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/admission"
@@ -86,6 +87,9 @@ func (c undoChange) Plan(t admission.Target, now time.Time, l errs.Locale) admis
 		return leftAlone(t, errs.T("この操作は元に戻せません。", "This cannot be undone."), l)
 	}
 	d := inverse(t, now, l)
+	if slices.ContainsFunc(d.Violations, func(v errs.Violation) bool { return v.Rule == "unreadable" }) {
+		return leftAlone(t, errs.T("Google からまだ読み取れていません。1 分ほど待ってからもう一度試してください。", "It has not been read from Google yet; wait a minute and try again."), l)
+	}
 	if d.Stale != nil || len(d.Violations) > 0 {
 		return leftAlone(t, errs.T("このバッチの後に変更されたため、そのままにします。", "It was changed after the batch and is left as it is."), l)
 	}
@@ -111,10 +115,19 @@ func inverses() map[string]func(t admission.Target, now time.Time, l errs.Locale
 }
 
 func undoPostCreate(t admission.Target, _ time.Time, l errs.Locale) admission.Draft {
-	if t.Resource == nil || t.Resource.DeletedAt != nil {
+	switch {
+	case t.Resource == nil:
+		return nameless(t, l)
+	case t.Resource.DeletedAt != nil:
 		return leftAlone(t, errs.T("この投稿はもうありません。", "The post is gone already."), l)
 	}
 	return planPostDelete(t, t.Prior.Version, l)
+}
+
+// nameless is what an operator settled as made without knowing its name at Google.
+func nameless(t admission.Target, l errs.Locale) admission.Draft {
+	return leftAlone(t, errs.T("運用担当が手動で確定した項目で、Google での名前が分からないため、元に戻せません。プロフィール上で手作業で削除してください。",
+		"An operator settled it by hand and its name at Google is not known, so it cannot be taken back here. Delete it by hand on the profile."), l)
 }
 
 func undoPostUpdate(t admission.Target, _ time.Time, l errs.Locale) admission.Draft {

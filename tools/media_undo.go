@@ -10,7 +10,10 @@ import (
 )
 
 func undoMediaUpload(t admission.Target, _ time.Time, l errs.Locale) admission.Draft {
-	if t.Resource == nil || t.Resource.DeletedAt != nil {
+	switch {
+	case t.Resource == nil:
+		return nameless(t, l)
+	case t.Resource.DeletedAt != nil:
 		return leftAlone(t, errs.T("この写真・動画はもうありません。", "The photo or video is gone already."), l)
 	}
 	return planMediaDelete(t, t.Prior.Version, l)

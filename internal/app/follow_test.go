@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,7 +116,7 @@ func TestOperatorSettlesAnUnknownItem(t *testing.T) {
 	if v.UnknownCount != 1 {
 		t.Fatalf("%+v", v)
 	}
-	if _, err := d.App.DB.Resolve(t.Context(), stack.Tenant, onlyItem(t, d.Stack, v.BatchID), batch.ItemSucceeded, "seen on Maps", "op-7"); err != nil {
+	if _, err := d.App.DB.Resolve(t.Context(), stack.Tenant, onlyItem(t, d.Stack, v.BatchID), batch.ItemSucceeded, "", "seen on Maps", "op-7"); err != nil {
 		t.Fatal(err)
 	}
 	got := d.events(stack.Tenant, audit.ItemResolved)
@@ -123,6 +125,56 @@ func TestOperatorSettlesAnUnknownItem(t *testing.T) {
 	}
 	if v := d.Finish(string(v.BatchID)); v.Status != batch.Done {
 		t.Errorf("%+v", v)
+	}
+	d.countersMatch()
+}
+
+// What an operator settles with its name at Google is known from then on: it is read, and can be taken back. Without one it
+// says so. A name that cannot be the item's is refused.
+func TestOperatorNamesWhatWasMade(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, stack.Options{Stores: 3, Config: func(c *config.Config) { c.Worker.GiveUp, c.Worker.Follow = 500*time.Millisecond, 2*time.Second }})
+	mine := d.made(1, "Other news").Items[0].ItemID
+	blind := d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsList, Answer: gbpsim.AnswerError, Status: 503})
+	d.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, Effect: gbpsim.EffectCommit, Answer: gbpsim.AnswerReset, Count: 2})
+	v := d.Finish(string(d.accepted("post.create", stack.Post(d.IDs(2), "News")).BatchID))
+	if v.UnknownCount != 2 {
+		t.Fatalf("%+v", v)
+	}
+	posts := d.Sim.Posts(d.name(0)) // newest first
+	name, other := string(posts[0].Name), string(posts[1].Name)
+	resolve := func(n int, state batch.ItemState, name string) error {
+		_, err := d.App.DB.Resolve(t.Context(), stack.Tenant, batch.ItemID(v.Items[n].ItemID), state, name, "seen on Maps", "op-7")
+		return err
+	}
+	for bad, says := range map[string]string{
+		other: "made by another item, " + string(mine), string(d.Sim.Posts(d.name(1))[0].Name): "begins with", "localPosts/1": "malformed",
+		name + "/x": "malformed", strings.Replace(name, "localPosts", "media", 1): "malformed",
+	} {
+		if err := resolve(0, batch.ItemSucceeded, bad); errs.CodeOf(err) != errs.InvalidArgument || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", bad, err, says)
+		}
+	}
+	if err := resolve(0, batch.ItemFailed, name); errs.CodeOf(err) != errs.InvalidArgument {
+		t.Errorf("a name of what failed: %v", err)
+	}
+	if err := errors.Join(resolve(0, batch.ItemSucceeded, name), resolve(1, batch.ItemSucceeded, "")); err != nil {
+		t.Fatal(err)
+	}
+	d.until(v.BatchID, "the named post is read", func(v tools.BatchView) bool { return v.Items[0].Publication == batch.Live })
+	undo := stack.Args{"batch_id": v.BatchID}
+	p := d.dry("batch.undo", undo)
+	if p.TargetCount != 1 || len(p.ValidationWarnings) != 1 || !strings.Contains(p.ValidationWarnings[0].Message, "its name at Google is not known") {
+		t.Fatalf("%+v", p)
+	}
+	if r := d.done("batch.undo", undo); r.Status != batch.Done || r.TargetCount != 1 {
+		t.Errorf("%+v", r)
+	}
+	if left := d.Sim.Posts(d.name(0)); len(left) != 1 || string(left[0].Name) != other {
+		t.Errorf("left: %+v", left)
+	}
+	if err := d.Sim.RemoveFault(blind); err != nil {
+		t.Fatal(err)
 	}
 	d.countersMatch()
 }

@@ -175,7 +175,7 @@ func (c *command) batches() *cobra.Command {
 
 // resolve settles an unknown item by an operator's word.
 func (c *command) resolve() *cobra.Command {
-	var as, reason string
+	var as, name, reason string
 	x := &cobra.Command{
 		Use: "resolve ITEM_ID", Short: "Settle an item whose outcome is unknown by hand, after looking at the profile", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -187,7 +187,7 @@ func (c *command) resolve() *cobra.Command {
 				return errors.New("--reason says how you know")
 			}
 			return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
-				i, err := a.DB.Resolve(cmd.Context(), t, batch.ItemID(args[0]), state, reason, operator())
+				i, err := a.DB.Resolve(cmd.Context(), t, batch.ItemID(args[0]), state, name, reason, operator())
 				if err != nil {
 					return err
 				}
@@ -201,6 +201,7 @@ func (c *command) resolve() *cobra.Command {
 		},
 	}
 	x.Flags().StringVar(&as, "as", "", "succeeded or failed")
+	x.Flags().StringVar(&name, "google-name", "", "what a create made, as accounts/…/locations/…/localPosts/… (or /media/…); without it batch.undo cannot take it back")
 	x.Flags().StringVar(&reason, "reason", "", "how you know; kept in the audit")
 	return x
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -123,9 +124,14 @@ func (db *DB) settle(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, d wo
 	return db.count(ctx, tx, tenant, d.Batch, was.plus(delta(o.State, 1)))
 }
 
-// Resolve settles an item whose outcome is unknown by an operator's word: state is succeeded or failed. Nothing is sent. The
-// error is INVALID_ARGUMENT for an item that is not unknown, and BATCH_NOT_FOUND for an absent one.
-func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemID, state batch.ItemState, reason, operator string) (item batch.Item, err error) {
+// atOnce has an item followed in the next round.
+const atOnce = time.Millisecond
+
+// Resolve settles an item whose outcome is unknown by an operator's word: state is succeeded or failed. name is Google's name
+// of what a create made, "" when the operator does not know it: then nobody can undo it here. What stands there is read in the
+// next round of follow-ups. Nothing is sent. The error is INVALID_ARGUMENT for an item that is not unknown and for a name that
+// cannot be the item's, and BATCH_NOT_FOUND for an absent one.
+func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemID, state batch.ItemState, name, reason, operator string) (item batch.Item, err error) {
 	o := worker.Outcome{State: state, Attempt: batch.AttemptFound, Executed: errs.ExecutedYes, Publication: batch.Accepted, Operator: operator, Reason: reason, Note: "settled by an operator"}
 	if state == batch.ItemFailed {
 		o.Attempt, o.Executed, o.Publication, o.Code, o.RetryPossible = batch.AttemptAbsent, errs.ExecutedNo, "", errs.GBPUnavailable, true
@@ -147,6 +153,12 @@ func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemI
 			return errs.New(errs.InvalidArgument, errs.Tf("この項目は不明ではなく %s です。", "The item is not unknown but %s.", d.Item.State))
 		}
 		d.Batch.Tenant = tenant
+		if name != "" {
+			if err := mayBe(ctx, tx, tenant, d.Item, state, name); err != nil {
+				return err
+			}
+			o.ResourceName, o.Follow = name, atOnce
+		}
 		if err := db.settle(ctx, tx, tenant, d, o); err != nil {
 			return err
 		}
@@ -156,4 +168,34 @@ func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemI
 		return err
 	})
 	return item, err
+}
+
+// mayBe refuses a name that an item cannot have made: of another kind or store, or made by another item.
+func mayBe(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, i batch.Item, state batch.ItemState, name string) error {
+	if state != batch.ItemSucceeded {
+		return errs.New(errs.InvalidArgument, errs.T("名前は succeeded の項目にだけ指定できます。", "Only what succeeded has a name at Google."))
+	}
+	var at gbp.LocationName
+	var collection string
+	switch {
+	case i.Kind == gbp.KindPost && !i.Edits():
+		at, collection = gbp.PostName(name).Location(), "localPosts"
+	case i.Kind == gbp.KindMedia && !i.Edits():
+		at, collection = gbp.MediaName(name).Location(), "media"
+	default:
+		return errs.New(errs.InvalidArgument, errs.Tf("%s は新しいものを作らないため、名前は要りません。", "%s makes nothing new, so there is no name to give.", i.Operation))
+	}
+	store := i.LocationName.V4(i.Account) + "/" + collection + "/"
+	if at == "" || !strings.HasPrefix(name, store) {
+		return errs.New(errs.InvalidArgument, errs.Tf("名前は %[1]s で始まります: %[2]q", "A name of this item begins with %[1]s; %[2]q does not, or is malformed.", store, name))
+	}
+	var other string
+	err := tx.QueryRow(ctx, `SELECT item_id FROM mappy.item WHERE tenant_id = $1 AND resource_name = $2 LIMIT 1`, tenant, name).Scan(&other)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return errs.New(errs.InvalidArgument, errs.Tf("それは別の項目 %s が作ったものです。", "That was made by another item, %s.", other))
 }
