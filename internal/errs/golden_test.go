@@ -3,6 +3,7 @@ package errs
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -43,6 +44,9 @@ func TestCatalogueAdvice(t *testing.T) {
 			if n := utf8.RuneCountInString(how); n < 12 || n > 300 {
 				t.Errorf("%s: advice of %d characters: %s", i.Code, n, how)
 			}
+		}
+		if i.Retry != RetryNever && strings.Contains(i.How.EN, "will not help") {
+			t.Errorf("%s: sending again is possible, and the advice says that it does not help", i.Code)
 		}
 		if i.Retry == RetryUnknownOutcome && i.SameKey {
 			t.Errorf("%s: an unknown outcome must not be sent again", i.Code)
