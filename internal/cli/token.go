@@ -52,7 +52,7 @@ func (c *command) tokenCreate() *cobra.Command {
 	}}
 	create.Flags().StringVar(&client, "client", "", "client id (the agent)")
 	create.Flags().StringVar(&user, "user", "", "user id (the person it acts for)")
-	create.Flags().StringSliceVar(&scopes, "scopes", []string{"locations:read", "posts:read", "posts:write", "batches:read", "batches:cancel"}, "scopes, separated by commas")
+	create.Flags().StringSliceVar(&scopes, "scopes", []string{"locations:read", "posts:read", "posts:write", "batches:read", "batches:cancel"}, "scopes, separated by commas; undoing post.create needs posts:delete, too")
 	create.Flags().DurationVar(&life, "expires-in", 0, "life of the token; 0: until revoked")
 	_ = create.MarkFlagRequired("client") // the flag exists
 	_ = create.MarkFlagRequired("user")
