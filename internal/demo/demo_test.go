@@ -223,8 +223,12 @@ func visit(t *testing.T, s *stage, invitation string) {
 			t.Errorf("%s: %s", u, res.Status)
 		}
 	}
-	if !strings.Contains(invitation, s.token) {
-		t.Error("the token is not said")
+	for _, v := range []string{
+		"MAPPY_TOKEN=" + s.token, "MAPPY_LISTEN=" + strings.TrimPrefix(s.serverURL, "http://"), "MAPPY_ADMIN_LISTEN=" + strings.TrimPrefix(s.adminURL, "http://"),
+	} {
+		if !strings.Contains(invitation, "export "+v+"\n") {
+			t.Errorf("%s is not said", v)
+		}
 	}
 }
 

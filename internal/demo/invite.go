@@ -30,7 +30,7 @@ func invite(p *printer, s *stage) error {
 		{"Claude Desktop: claude_desktop_config.json (it starts programs, so a bridge speaks HTTP for it)", desktop},
 		{"VS Code: .vscode/mcp.json", code},
 		{"MCP Inspector, command line (Node 22.19 or newer)", c.inspector()},
-		{"Let a store refuse: the next post on it fails with 403", s.refusal()},
+		{"Let 新宿店 (Shinjuku) refuse: the next post on it fails with 403", s.refusal()},
 		{"Operator's commands in another terminal", s.operator()},
 	} {
 		p.line("\n" + p.paint(bold, "── "+part.title))
@@ -63,10 +63,13 @@ func (s *stage) operator() string {
 		{"MAPPY_GOOGLE_CLIENT_SECRET", c.GoogleClientSecret},
 		{"MAPPY_GOOGLE_PROJECT", c.Google.Project},
 		{"MAPPY_KEYRING_B64", c.KeyringB64},
+		{"MAPPY_LISTEN", strings.TrimPrefix(s.serverURL, "http://")}, // where this run's are: others may have the usual ports
+		{"MAPPY_ADMIN_LISTEN", strings.TrimPrefix(s.adminURL, "http://")},
+		{"MAPPY_TOKEN", s.token}, // for batch undo, batch retry and stdio
 	} {
 		fmt.Fprintf(&b, "export %s=%s\n", v.name, shellQuote(v.value))
 	}
-	for _, args := range []string{"audit list", "audit verify", "batch list", "kill on --reason 'a test'", "kill off"} {
+	for _, args := range []string{"ready", "batch undo BATCH_ID --dry-run", "audit list", "audit verify", "batch list", "kill on --reason 'a test'", "kill off"} {
 		b.WriteString(program() + " " + args + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
