@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +31,8 @@ const pageOpens = 5
 type pageData struct {
 	Now                               time.Time
 	Posts, Media, Reviews, Unanswered int
+	// Rejected are posts that Google keeps and shows to nobody; Posts are the others.
+	Rejected int
 	// Query and Written are the filter of the address; Shown is how many of All stores it leaves.
 	Query   string
 	Written bool
@@ -48,7 +51,7 @@ func (s *Sim) page(w http.ResponseWriter, r *http.Request) {
 		return !strings.Contains(x.Find(), strings.ToLower(d.Query)) || d.Written && !x.Written
 	})
 	var head, body bytes.Buffer
-	t, err := template.ParseFS(pageFiles, "page.html")
+	t, err := template.New("page.html").Funcs(template.FuncMap{"word": word, "counted": counted}).ParseFS(pageFiles, "page.html")
 	if err == nil {
 		err = t.ExecuteTemplate(&head, "head", d)
 	}
@@ -96,10 +99,16 @@ func pageFile(name, kind string) http.HandlerFunc {
 // pageData collects what the page shows. host is the page's own, whose sample pictures it may show.
 func (s *Sim) pageData(host string) pageData {
 	d := pageData{Now: s.Now().UTC()}
+	rejected := map[string]bool{}
 	posts, media, reviews := map[LocationName][]pagePost{}, map[LocationName][]pageMedia{}, map[LocationName][]pageReview{}
 	for _, p := range s.Posts("") {
 		posts[p.Location] = append(posts[p.Location], d.post(p))
-		d.Posts++
+		if p.State == stateRejected {
+			d.Rejected++
+			rejected[string(p.Name)] = true
+		} else {
+			d.Posts++
+		}
 	}
 	for _, m := range s.Media("") {
 		media[m.Location] = append(media[m.Location], d.media(m, host))
@@ -110,6 +119,8 @@ func (s *Sim) pageData(host string) pageData {
 		d.Reviews++
 		if r.Reply == nil {
 			d.Unanswered++
+		} else if r.Reply.State == replyRejected {
+			rejected[string(r.Name)] = true
 		}
 	}
 	calls := s.journal.last(pageLooksBack)
@@ -117,7 +128,7 @@ func (s *Sim) pageData(host string) pageData {
 	for _, l := range s.World().Locations {
 		x := pageStore{Location: l, Posts: posts[l.Name], Media: media[l.Name], Reviews: reviews[l.Name]}
 		titles[l.Name] = l.Title
-		x.read(d.Now, calls[l.Name])
+		x.read(d.Now, calls[l.Name], rejected)
 		if store, err := s.Store(l.Name); err == nil { // else it was taken away this moment
 			x.describe(store)
 		}
@@ -133,9 +144,19 @@ func (s *Sim) pageData(host string) pageData {
 	for i := range d.Stores {
 		d.Stores[i].Open = d.Stores[i].New && fresh <= pageOpens
 	}
-	d.Latest = latest(d.Now, calls, titles)
+	d.Latest = latest(d.Now, calls, titles, rejected)
 	return d
 }
+
+// word is one's plural unless n is 1; counted puts the number before it.
+func word(n int, one string) string {
+	if n == 1 {
+		return one
+	}
+	return one + "s"
+}
+
+func counted(n int, one string) string { return strconv.Itoa(n) + " " + word(n, one) }
 
 // recent tells whether an instant is worth a mark.
 func (d pageData) recent(t time.Time) bool { return d.Now.Sub(t) < recentFor }

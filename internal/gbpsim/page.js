@@ -98,6 +98,7 @@
   form.addEventListener("input", filter);
   form.addEventListener("submit", (e) => { e.preventDefault(); filter(); });
   addEventListener("hashchange", open);
+  addEventListener("click", (e) => { const a = e.target.closest("#latest a"); if (a && a.hash === location.hash) open(); }); // no hashchange then
   filter();
   open();
   look();

@@ -108,6 +108,24 @@ func TestPageShowsWrites(t *testing.T) {
 	}
 }
 
+// A post that Google has rejected is nothing that the public sees: it is counted apart, its store has a mark, and its write is no
+// success. One of anything is one.
+func TestPageShowsRejections(t *testing.T) {
+	t.Parallel()
+	b := setup(t, gbpsim.Options{})
+	b.create(0, plain)
+	b.fault(gbpsim.Fault{Route: gbpsim.RouteLocalPostsCreate, State: "REJECTED", Count: 1})
+	b.create(1, plain)
+	_, page, _ := b.page("/", "")
+	b.shows(page, "<title>Google simulator: 5 stores, 1 post</title>", `<b>1</b> post <span class="small">1 more rejected</span>`, " UTC</time>")
+	b.shows(storeOf(t, page, "こもれび珈琲 渋谷店"), ">1 post · ", `<li class="done" data-key`, "200, took effect")
+	other := storeOf(t, page, "こもれび珈琲 新宿店")
+	b.shows(other, ">0 posts · ", "1 post rejected</b>", `<li class="refused" data-key`, "; Google rejected it", `Posts <span class="small">0, 1 more rejected</span>`)
+	if strings.Contains(page, "1 posts") || strings.Contains(other, `class="done"`) {
+		t.Error(other)
+	}
+}
+
 // Whatever stored text holds, it stays text: in the page, and for what browsers make of it.
 func TestPageEscapesEverything(t *testing.T) {
 	t.Parallel()

@@ -41,18 +41,22 @@ func (j *journal) last(n int) map[LocationName][]Entry {
 	return out
 }
 
-func pageCallOf(now time.Time, e Entry) pageCall {
+// pageCallOf takes what Google has rejected since, by name: an answer of 200 is no success then.
+func pageCallOf(now time.Time, e Entry, rejected map[string]bool) pageCall {
 	t := e.Time.UTC()
 	c := pageCall{Seq: e.Seq, Time: t, Clock: t.Format(time.TimeOnly), Location: e.Location, What: e.what(), Write: e.Write, New: e.Effect && e.Write && now.Sub(e.Time) < recentFor}
 	if y, m, d := now.Date(); t.Day() != d || t.Month() != m || t.Year() != y {
 		c.Clock = t.Format(pageClock)
 	}
 	c.Kind, c.Result = e.result()
+	if e.Effect && e.Write && rejected[e.Resource] {
+		c.Kind, c.Result = "refused", c.Result+"; Google rejected it"
+	}
 	return c
 }
 
 // latest are the last writes to all stores.
-func latest(now time.Time, calls map[LocationName][]Entry, titles map[LocationName]string) []pageCall {
+func latest(now time.Time, calls map[LocationName][]Entry, titles map[LocationName]string, rejected map[string]bool) []pageCall {
 	var out []pageCall
 	for l, entries := range calls {
 		n := 0
@@ -60,7 +64,7 @@ func latest(now time.Time, calls map[LocationName][]Entry, titles map[LocationNa
 			if !e.Write || titles[l] == "" {
 				continue
 			}
-			c := pageCallOf(now, e)
+			c := pageCallOf(now, e, rejected)
 			c.Title = titles[l]
 			out = append(out, c)
 			if n++; n == pageLatest {

@@ -61,8 +61,21 @@ func (x pageStore) Unanswered() (n int) {
 	return n
 }
 
+// Rejected counts the posts that Google keeps and shows to nobody, Published the others.
+func (x pageStore) Rejected() (n int) {
+	for _, p := range x.Posts {
+		if p.State == stateRejected {
+			n++
+		}
+	}
+	return n
+}
+
+// Published counts the posts that were not rejected.
+func (x pageStore) Published() int { return len(x.Posts) - x.Rejected() }
+
 // read takes from the store's entries, newest first, what was called and what it changed.
-func (x *pageStore) read(now time.Time, entries []Entry) {
+func (x *pageStore) read(now time.Time, entries []Entry, rejected map[string]bool) {
 	x.changed = map[string]bool{}
 	writes, readings := 0, 0
 	for _, e := range entries {
@@ -72,7 +85,7 @@ func (x *pageStore) read(now time.Time, entries []Entry) {
 			x.Written = true
 		}
 		if *n++; *n <= most {
-			x.Calls = append(x.Calls, pageCallOf(now, e))
+			x.Calls = append(x.Calls, pageCallOf(now, e, rejected))
 		}
 		if !e.Effect || now.Sub(e.Time) >= recentFor {
 			continue
