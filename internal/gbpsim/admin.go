@@ -14,7 +14,7 @@ import (
 )
 
 // adminHandler serves the admin API and the page for people. Bodies and answers are JSON with snake_case names; a mistake
-// answers 400 and {"error": "..."}; unknown members are mistakes.
+// answers 400 and {"error": "..."}, what is not there 404; unknown members are mistakes.
 //
 //	GET    /admin/journal?route=&location=&effects=true&after=SEQ   entries, oldest first
 //	DELETE /admin/journal                                           forget them, and the peaks of the statistics
@@ -79,6 +79,9 @@ func (s *Sim) adminHandler() http.Handler {
 	m.HandleFunc("POST /admin/expire", func(w http.ResponseWriter, _ *http.Request) { s.ExpireAccessTokens(); writeJSON(w, struct{}{}) })
 	m.HandleFunc("POST /admin/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); writeJSON(w, struct{}{}) })
 	s.adminStores(m)
+	m.HandleFunc("/admin/", func(w http.ResponseWriter, r *http.Request) {
+		writeStatus(w, http.StatusNotFound, adminError{fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path)})
+	})
 	m.HandleFunc("GET /{$}", s.page)
 	m.HandleFunc("GET /page.css", pageFile("page.css", "text/css; charset=utf-8"))
 	m.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,41 @@ func TestAdminMistakes(t *testing.T) {
 	} {
 		if status, text := fetch(t, "POST", b.base+"/admin/"+path, body); status != 400 || !strings.Contains(text, `"error"`) {
 			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+}
+
+// Whoever looks what there is sees every knob; an address that the admin API does not have is a mistake like any other.
+func TestAdminShowsWhatThereIs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, gbpsim.Options{})
+	var knobs map[string]any
+	if _, body := fetch(t, "GET", b.base+"/admin/knobs", ""); json.Unmarshal([]byte(body), &knobs) != nil || len(knobs) != reflect.TypeFor[gbpsim.Knobs]().NumField() {
+		t.Errorf("knobs: %s", body)
+	}
+	if status, body := fetch(t, "GET", b.base+"/admin/nothing", ""); status != 404 || body != `{"error":"there is no GET /admin/nothing here"}`+"\n" {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// What may be ordered is described: every knob, every member of a fault, every route.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/simulator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[gbpsim.Knobs](), reflect.TypeFor[gbpsim.Fault]()} {
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			if !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("docs/simulator.md does not describe %s of %s", name, typ.Name())
+			}
+		}
+	}
+	for _, r := range gbpsim.Routes() {
+		if !strings.Contains(string(page), "`"+string(r)+"`") {
+			t.Errorf("docs/simulator.md does not name the route %s", r)
 		}
 	}
 }

@@ -12,60 +12,60 @@ import (
 // Seconds and milliseconds are fractions where that helps; 0 always means the default.
 type Knobs struct {
 	// TokenSeconds is the life of an access token; 0 is 3599.
-	TokenSeconds int `json:"token_seconds,omitempty"`
+	TokenSeconds int `json:"token_seconds"`
 	// RotateRefreshTokens makes each refresh replace the refresh token.
-	RotateRefreshTokens bool `json:"rotate_refresh_tokens,omitempty"`
+	RotateRefreshTokens bool `json:"rotate_refresh_tokens"`
 
 	// ProcessingSeconds is how long a new post stays PROCESSING; 0 is not at all.
-	ProcessingSeconds float64 `json:"processing_seconds,omitempty"`
+	ProcessingSeconds float64 `json:"processing_seconds"`
 	// ListLagSeconds and GetLagSeconds are how long a new post is missing from lists and answers 404 to get.
-	ListLagSeconds float64 `json:"list_lag_seconds,omitempty"`
-	GetLagSeconds  float64 `json:"get_lag_seconds,omitempty"`
+	ListLagSeconds float64 `json:"list_lag_seconds"`
+	GetLagSeconds  float64 `json:"get_lag_seconds"`
 	// ReplyPendingSeconds is how long a written reply to a review stays PENDING; 0 is not at all.
-	ReplyPendingSeconds float64 `json:"reply_pending_seconds,omitempty"`
+	ReplyPendingSeconds float64 `json:"reply_pending_seconds"`
 	// UnverifiedStatus is the answer to calls for reviews of an unverified location: 400 FAILED_PRECONDITION (the default) or 403.
-	UnverifiedStatus int `json:"unverified_status,omitempty"`
+	UnverifiedStatus int `json:"unverified_status"`
 	// NoReplyStatus is the answer to deleting a reply that is not there: 404 (the default) or 200.
-	NoReplyStatus int `json:"no_reply_status,omitempty"`
+	NoReplyStatus int `json:"no_reply_status"`
 	// MediaLagSeconds is how long a new item of the gallery is missing from lists and answers 404 to get.
-	MediaLagSeconds float64 `json:"media_lag_seconds,omitempty"`
+	MediaLagSeconds float64 `json:"media_lag_seconds"`
 	// MediaLimit is how many items a location takes through the API; 0 is 100.
-	MediaLimit int `json:"media_limit,omitempty"`
+	MediaLimit int `json:"media_limit"`
 	// HideMediaSources leaves sourceUrl out of answers about the gallery.
-	HideMediaSources bool `json:"hide_media_sources,omitempty"`
+	HideMediaSources bool `json:"hide_media_sources"`
 	// FetchMedia makes the simulator fetch source URLs and judge the files by type and size. Off, nothing is ever fetched.
-	FetchMedia bool `json:"fetch_media,omitempty"`
+	FetchMedia bool `json:"fetch_media"`
 	// VideoStatus is the answer to video in a post: 500 (the default) or 400.
-	VideoStatus int `json:"video_status,omitempty"`
+	VideoStatus int `json:"video_status"`
 	// AllowAlerts lets ALERT posts through.
-	AllowAlerts bool `json:"allow_alerts,omitempty"`
+	AllowAlerts bool `json:"allow_alerts"`
 	// UnreachableURLs are prefixes of source URLs that cannot be fetched; ReachableURLs are prefixes that can, checked first.
 	// Any other https URL is reachable, except under the top-level domain "invalid".
-	UnreachableURLs []string `json:"unreachable_urls,omitempty"`
-	ReachableURLs   []string `json:"reachable_urls,omitempty"`
+	UnreachableURLs []string `json:"unreachable_urls"`
+	ReachableURLs   []string `json:"reachable_urls"`
 	// EditPendingSeconds is how long an edit of a location stays under review; 0 is not at all. EditReadsOld makes reads of a
 	// location show the old value meanwhile, and EditsReverted makes Google go back to it in the end.
-	EditPendingSeconds float64 `json:"edit_pending_seconds,omitempty"`
-	EditReadsOld       bool    `json:"edit_reads_old,omitempty"`
-	EditsReverted      bool    `json:"edits_reverted,omitempty"`
+	EditPendingSeconds float64 `json:"edit_pending_seconds"`
+	EditReadsOld       bool    `json:"edit_reads_old"`
+	EditsReverted      bool    `json:"edits_reverted"`
 	// EmptyPages puts an empty page with a next token before every page of every list.
-	EmptyPages bool `json:"empty_pages,omitempty"`
+	EmptyPages bool `json:"empty_pages"`
 
 	// LatencyMS is the real time that every Google call takes before anything happens.
-	LatencyMS int `json:"latency_ms,omitempty"`
+	LatencyMS int `json:"latency_ms"`
 
 	// NoQuotas switches all budgets off.
-	NoQuotas bool `json:"no_quotas,omitempty"`
+	NoQuotas bool `json:"no_quotas"`
 	// QuotaPerMinute is the budget of each API; 0 is 300.
-	QuotaPerMinute int `json:"quota_per_minute,omitempty"`
+	QuotaPerMinute int `json:"quota_per_minute"`
 	// EditsPerMinute is the budget of each location; 0 is 10.
-	EditsPerMinute int `json:"edits_per_minute,omitempty"`
+	EditsPerMinute int `json:"edits_per_minute"`
 	// TimeScale shortens the minute of all budgets: with 10 a minute lasts 6 s. 0 is 1.
-	TimeScale float64 `json:"time_scale,omitempty"`
+	TimeScale float64 `json:"time_scale"`
 	// QuotaZeroAPIs are the hosts for which the project is not approved ("*" for all).
-	QuotaZeroAPIs []string `json:"quota_zero_apis,omitempty"`
+	QuotaZeroAPIs []string `json:"quota_zero_apis"`
 	// DisabledAPIs are the hosts that are not enabled in the project ("*" for all).
-	DisabledAPIs []string `json:"disabled_apis,omitempty"`
+	DisabledAPIs []string `json:"disabled_apis"`
 }
 
 func (k Knobs) check() error {
