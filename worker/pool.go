@@ -68,7 +68,7 @@ func NewPool(db *pgxpool.Pool, items *ItemWorker, house Housekeeper, o PoolOptio
 		RescueStuckJobsAfter: max(o.RescueAfter, items.timeout),
 		ReindexerSchedule:    river.NeverSchedule(),
 		PollOnly:             o.PollOnly,
-		Logger:               o.Log,
+		Logger:               quiet(o.Log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
