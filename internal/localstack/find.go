@@ -127,6 +127,14 @@ type redisBinary struct {
 	version version
 }
 
+// String names the server, and the file that it is where that has another name.
+func (b redisBinary) String() string {
+	if filepath.Base(b.path) == b.argv0 {
+		return b.path
+	}
+	return fmt.Sprintf("%s (%s is the same executable)", b.argv0, b.path)
+}
+
 // redis returns the first usable server. redis-check-rdb is the server's own executable under another name: it looks at
 // argv[0] to tell what it shall be. Debian ships it without the daemon, in redis-tools.
 func (f *finder) redis(ctx context.Context) (redisBinary, error) {

@@ -124,6 +124,9 @@ func TestFindRedis(t *testing.T) {
 			if err != nil || got.path != dir(c.file) || got.argv0 != c.argv0 {
 				t.Errorf("got %s as %s, %v; want %s as %s", got.path, got.argv0, err, dir(c.file), c.argv0)
 			}
+			if says := got.String(); !strings.Contains(says, c.argv0) || !strings.Contains(says, dir(c.file)) {
+				t.Errorf("it is called %s", says)
+			}
 		})
 	}
 }

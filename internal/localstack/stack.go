@@ -198,7 +198,7 @@ func (s *Stack) privateRedis(ctx context.Context, bin redisBinary) error {
 	}
 	s.onClose(srv.Stop)
 	s.redisURL = srv.URL()
-	s.opts.logf("Redis %s: private server from %s, socket %s", bin.version, bin.path, srv.socket())
+	s.opts.logf("Redis %s: private server from %s, socket %s", bin.version, bin, srv.socket())
 	return nil
 }
 
