@@ -119,12 +119,43 @@ func TestProve(t *testing.T) {
 	}
 }
 
+var pageHead = fmt.Sprintf(`# Proof of the crash claims
+
+Made by "make prove", which runs the programs as they are (built with named points at which a process can be killed), with PostgreSQL, Redis and
+the Google simulator, a deployment of its own for each row. A client publishes one post on %d stores with one idempotency key. The process is
+killed as by "kill -9" when it reaches the point for the n-th time; it is started again. A client that got no answer sends the same call with
+the same key until it is accepted, and all wait until the batch is final. Then effects are counted in the simulator's journal, and the
+database is looked at.
+
+| column | says |
+|---|---|
+| killed at | the point: "admission" is accepting the call, "worker" carrying it out. "begun" is after the attempt was committed, "before_send" and "sent" around the call to Google, "before_finish" and "finished" around the transaction that records the outcome, "before_look" before an unclear answer is read back |
+| hit | how often the point was reached: with 2 the first store is done, or under way |
+| process | which program was killed |
+| posts per store | creations at Google for each of the %[1]d stores: 1 is neither lost nor doubled |
+| stuck items | items and attempts that are neither done nor failed in the end |
+| counters | whether the batch's counts are those of its items |
+| audit chain | the result of "audit verify", and how many events there are: more where the client had to ask more often |
+| River attempts | the most often that the job of one item was started: 2 where a job was cut off and taken over, 1 where none was |
+
+A run in which one of these is wrong fails and writes no page.
+
+| killed at | hit | process | posts per store | stuck items | counters | audit chain | River attempts |
+|---|---|---|---|---|---|---|---|
+`, stores)
+
+// The page says of its columns what this version would say.
+func TestProofPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/proof.md")
+	if err != nil || !strings.HasPrefix(string(page), pageHead) {
+		t.Errorf("docs/proof.md was made by another version (%v): make prove", err)
+	}
+}
+
 func report(t *testing.T, rows []string) {
 	t.Helper()
 	slices.Sort(rows)
-	text := "# Proof of the crash claims\n\nMade by `make prove`. Each row: a process is killed as by `kill -9` when it reaches the point for the n-th time; it is started\n" +
-		"again, the client sends the same call with the same key, and effects are counted in the simulator's journal.\n\n" +
-		"| killed at | hit | process | posts per store | stuck items | counters | audit chain | River attempts |\n|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "\n") + "\n"
+	text := pageHead + strings.Join(rows, "\n") + "\n"
 	if err := os.WriteFile("../../docs/proof.md", []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
