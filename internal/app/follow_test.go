@@ -148,7 +148,7 @@ func TestOperatorNamesWhatWasMade(t *testing.T) {
 		return err
 	}
 	for bad, says := range map[string]string{
-		other: "made by another item, " + string(mine), string(d.Sim.Posts(d.name(1))[0].Name): "begins with", "localPosts/1": "malformed",
+		other: "made by another item, " + mine, string(d.Sim.Posts(d.name(1))[0].Name): "begins with", "localPosts/1": "malformed",
 		name + "/x": "malformed", strings.Replace(name, "localPosts", "media", 1): "malformed",
 	} {
 		if err := resolve(0, batch.ItemSucceeded, bad); errs.CodeOf(err) != errs.InvalidArgument || !strings.Contains(err.Error(), says) {

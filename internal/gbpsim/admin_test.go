@@ -179,8 +179,8 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[gbpsim.Knobs](), reflect.TypeFor[gbpsim.Fault]()} {
-		for i := range typ.NumField() {
-			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !strings.Contains(string(page), "`"+name+"`") {
 				t.Errorf("docs/simulator.md does not describe %s of %s", name, typ.Name())
 			}
