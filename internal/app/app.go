@@ -157,11 +157,11 @@ func executors(g *gbpapi.Client, w config.Worker) []worker.Executor {
 	}, mediaExecutors(g, w)...)
 }
 
-// Ready tells whether both stores answer.
+// Ready tells whether both stores answer, and PostgreSQL with a schema that is not older than this program.
 func (a *App) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := a.DB.Ping(ctx); err != nil {
+	if err := a.DB.CheckSchema(ctx); err != nil {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	if err := a.Redis.Ping(ctx).Err(); err != nil {

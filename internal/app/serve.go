@@ -22,6 +22,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/mcpserver"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
 	"github.com/mappy-dev/mappy-mcp/tools"
 	"github.com/mappy-dev/mappy-mcp/worker"
@@ -141,7 +142,7 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) { s.app.readyz(&s.ready, w, r) }
 
-// readyz answers 200 while the process takes work and both stores answer, else 503.
+// readyz answers 200 while the process takes work and both stores answer as it needs them, else 503.
 func (a *App) readyz(ready *atomic.Bool, w http.ResponseWriter, r *http.Request) {
 	if !ready.Load() {
 		answer(w, http.StatusServiceUnavailable, "starting or stopping")
@@ -149,6 +150,10 @@ func (a *App) readyz(ready *atomic.Bool, w http.ResponseWriter, r *http.Request)
 	}
 	if err := a.Ready(r.Context()); err != nil {
 		a.Log.WarnContext(r.Context(), "not ready", "error", err)
+		if errors.Is(err, postgres.ErrMigrate) {
+			answer(w, http.StatusServiceUnavailable, "the database's schema is older than this program: run `mappy-mcp migrate up`")
+			return
+		}
 		answer(w, http.StatusServiceUnavailable, "a store does not answer")
 		return
 	}
@@ -174,8 +179,12 @@ func answer(w http.ResponseWriter, status int, text string) {
 }
 
 // Run serves on l and on the admin listener (nil: none) until ctx ends; then readiness fails first, sessions are closed,
-// running calls finish, and workers record what they have sent. withWorker runs the workers in this process too.
+// running calls finish, and workers record what they have sent. withWorker runs the workers in this process too. It does not start
+// on a schema that is older than the program.
 func (a *App) Run(ctx context.Context, l, admin net.Listener, withWorker bool) error {
+	if err := a.DB.CheckSchema(ctx); err != nil {
+		return err
+	}
 	s, err := a.NewServer(l.Addr().String())
 	if err != nil {
 		return err
@@ -220,8 +229,11 @@ func (s *Server) stop(servers []*http.Server) error {
 }
 
 // RunWorker runs the workers until ctx ends, and serves metrics and readiness on the admin listener: ready is a worker that takes
-// jobs. The listener is the last to go.
+// jobs. The listener is the last to go. It does not start on a schema that is older than the program.
 func (a *App) RunWorker(ctx context.Context, admin net.Listener) error {
+	if err := a.DB.CheckSchema(ctx); err != nil {
+		return err
+	}
 	var ready atomic.Bool
 	server := a.admin(&ready, admin)
 	g, running := errgroup.WithContext(ctx)
@@ -278,8 +290,11 @@ func (a *App) startPool(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	}
 }
 
-// Stdio serves one token on a pair of streams.
+// Stdio serves one token on a pair of streams. It does not start on a schema that is older than the program.
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer, names mcpserver.ToolNames) error {
+	if err := a.DB.CheckSchema(ctx); err != nil {
+		return err
+	}
 	s, err := a.NewServer("127.0.0.1")
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/config"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/migrations"
 )
 
@@ -56,16 +57,17 @@ func (c *command) examine(ctx context.Context) []finding {
 	out := []finding{{Check: "config", OK: true, Detail: "environment " + cfg.Environment}}
 	a, err := c.open(ctx)
 	if err != nil {
-		return append(out, finding{Check: "start", Detail: err.Error(), Do: "the server would not start either; mend this first"})
+		do := "the server would not start either; mend this first"
+		if errors.Is(err, postgres.ErrMigrate) {
+			do = "run `mappy-mcp migrate up` with MAPPY_OWNER_DATABASE_URL: it makes the role; if it has run, mend the role's name or password in MAPPY_DATABASE_URL"
+		}
+		return append(out, finding{Check: "start", Detail: err.Error(), Do: do})
 	}
 	defer a.Close()
 	out = append(out, finding{Check: "keyring", OK: true, Detail: "readable"}, mediaFinding(cfg))
 	out = append(out, postgresFindings(ctx, a)...)
 	out = append(out, redisFindings(ctx, a)...)
-	if cfg.OwnerDatabaseURL != "" {
-		out = append(out, migrationFinding(ctx, cfg.OwnerDatabaseURL))
-	}
-	return out
+	return append(out, migrationFinding(ctx, a, cfg.OwnerDatabaseURL))
 }
 
 // mediaFinding says whether files are looked at before Google is asked to fetch them.
@@ -112,15 +114,18 @@ func redisFindings(ctx context.Context, a *app.App) []finding {
 	return append(out, eviction)
 }
 
-func migrationFinding(ctx context.Context, owner string) finding {
-	list, err := migrations.Status(ctx, owner)
-	if err != nil {
-		return finding{Check: "migrations", Detail: "cannot be read", Do: "check MAPPY_OWNER_DATABASE_URL"}
+// migrationFinding asks as the application's role, as the server does; the owner's address, where it is given, has to work too.
+func migrationFinding(ctx context.Context, a *app.App, owner string) finding {
+	switch err := a.DB.CheckSchema(ctx); {
+	case errors.Is(err, postgres.ErrMigrate):
+		return finding{Check: "migrations", Detail: err.Error(), Do: "run `mappy-mcp migrate up`; servers and workers of this version do not start before"}
+	case err != nil:
+		return finding{Check: "migrations", Detail: "cannot be read", Do: "check MAPPY_DATABASE_URL and that the server runs"}
 	}
-	for _, m := range list {
-		if !m.Applied {
-			return finding{Check: "migrations", Detail: m.File + " is missing", Do: "run `mappy-mcp migrate up`"}
+	if owner != "" {
+		if _, err := migrations.Status(ctx, owner); err != nil {
+			return finding{Check: "migrations", Detail: "cannot be read as the owner", Do: "check MAPPY_OWNER_DATABASE_URL"}
 		}
 	}
-	return finding{Check: "migrations", OK: true, Detail: fmt.Sprintf("%d applied", len(list))}
+	return finding{Check: "migrations", OK: true, Detail: "all that this version needs are applied"}
 }

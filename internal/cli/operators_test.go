@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
+	"github.com/mappy-dev/mappy-mcp/internal/postgres"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 )
 
@@ -175,11 +178,66 @@ func TestMigrateDownAndUp(t *testing.T) {
 		t.Errorf("down: %s", out)
 	}
 	s.Sync(stack.Tenant)
-	if code, out, _ := x.run("doctor"); code != 1 || !strings.Contains(out, "is missing") {
+	if code, out, _ := x.run("doctor"); code != 1 || !strings.Contains(out, "run `mappy-mcp migrate up`") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	if out := x.must("migrate", "up"); strings.Contains(out, "missing") {
 		t.Errorf("up: %s", out)
 	}
 	x.must("doctor")
+}
+
+// On a schema that lacks what it needs a program does not start and is not ready, whoever it asks as; on a newer one it does.
+func TestOldSchema(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	delete(x.env, "MAPPY_OWNER_DATABASE_URL")
+	x.env["MAPPY_LISTEN"], x.env["MAPPY_ADMIN_LISTEN"], x.env["MAPPY_TOKEN"] = "127.0.0.1:0", "127.0.0.1:0", s.Token
+	for _, c := range []struct{ name, broken, mended string }{
+		{"a newer one", `INSERT INTO public.mappy_migration (version_id, is_applied) VALUES (99999, true)`, `DELETE FROM public.mappy_migration WHERE version_id = 99999`},
+		{"00005_audit_partitions.sql", `DELETE FROM public.mappy_migration WHERE version_id = 5`, `INSERT INTO public.mappy_migration (version_id, is_applied) VALUES (5, true)`},
+		{"River's migration 8", `DELETE FROM river.river_migration WHERE version = 8`, `INSERT INTO river.river_migration (line, version) VALUES ('main', 8)`},
+		{"00006_versions.sql", `DROP VIEW mappy.migration`, ``},
+	} {
+		if _, err := s.DB.Owner().Exec(t.Context(), c.broken); err != nil {
+			t.Fatal(err)
+		}
+		code, out, _ := x.run("doctor")
+		ready := s.App.Ready(t.Context())
+		if c.name == "a newer one" {
+			if code != 0 || ready != nil {
+				t.Errorf("%s: exit %d, %s; %v", c.name, code, out, ready)
+			}
+		} else {
+			if code != 1 || !strings.Contains(out, "FAIL migrations") || !strings.Contains(out, c.name) || !strings.Contains(out, "run `mappy-mcp migrate up`") {
+				t.Errorf("%s: exit %d, %s", c.name, code, out)
+			}
+			if !errors.Is(ready, postgres.ErrMigrate) {
+				t.Errorf("%s: ready says %v", c.name, ready)
+			}
+			for _, program := range []string{"serve", "worker", "stdio"} {
+				if code, _, errOut := x.run(program); code != 1 || !strings.Contains(errOut, c.name) || !strings.Contains(errOut, "migrate up") {
+					t.Errorf("%s on %s: exit %d, %s", program, c.name, code, errOut)
+				}
+			}
+		}
+		if _, err := s.DB.Owner().Exec(t.Context(), c.mended); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Before the first `migrate up` there is no role either, and that is what doctor says.
+func TestDoctorBeforeTheFirstMigration(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	u, err := url.Parse(s.Config.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("nobody_yet", "secret")
+	x.env["MAPPY_DATABASE_URL"] = u.String()
+	if code, out, _ := x.run("doctor"); code != 1 || !strings.Contains(out, "-> run `mappy-mcp migrate up`") || strings.Contains(out, "secret") {
+		t.Errorf("exit %d, %s", code, out)
+	}
 }

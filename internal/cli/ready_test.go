@@ -60,6 +60,12 @@ func TestWorkerIsWatched(t *testing.T) {
 	}
 	b := s.Accept("post.create", stack.Post(s.IDs(1), "Fresh rolls"))
 	s.Finish(string(b.BatchID))
+	if _, err := s.DB.Owner().Exec(t.Context(), `DELETE FROM public.mappy_migration WHERE version_id = 5`); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := x.run("ready"); code != 1 || !strings.Contains(out, "run `mappy-mcp migrate up`") {
+		t.Errorf("on an old schema: exit %d, %q", code, out)
+	}
 	stop()
 	if code := <-ended; code != 0 {
 		t.Errorf("the worker ended with %d: %s", code, errOut.String())

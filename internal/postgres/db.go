@@ -90,8 +90,20 @@ func (db *DB) Close() { db.pool.Close() }
 // Pool is for River's worker client, which needs LISTEN and its own transactions.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
-// Ping tells whether PostgreSQL answers.
-func (db *DB) Ping(ctx context.Context) error { return unavailable(db.pool.Ping(ctx)) }
+// ErrMigrate is the cause of errors that a migration mends: of the schema, or of the application's role.
+var ErrMigrate = errors.New("run `mappy-mcp migrate up`")
+
+// CheckSchema tells whether the schema has what this program needs, a newer one included; the error is ErrMigrate when it does not.
+func (db *DB) CheckSchema(ctx context.Context) error {
+	missing, err := migrations.Missing(ctx, db.pool)
+	switch {
+	case err != nil:
+		return unavailable(err)
+	case len(missing) > 0:
+		return fmt.Errorf("postgres: the schema is older than this program, it lacks %s: %w", strings.Join(missing, ", "), ErrMigrate)
+	}
+	return nil
+}
 
 func checkRole(ctx context.Context, pool *pgxpool.Pool) error {
 	var name string
@@ -102,13 +114,16 @@ func checkRole(ctx context.Context, pool *pgxpool.Pool) error {
 		               WHERE n.nspname = 'mappy' AND c.relkind IN ('r', 'p') AND pg_has_role(r.oid, c.relowner, 'MEMBER')),
 		       EXISTS (SELECT 1 FROM pg_roles g WHERE g.rolname = 'mappy_app' AND pg_has_role(r.oid, g.oid, 'USAGE'))
 		FROM pg_roles r WHERE r.rolname = current_user`).Scan(&name, &super, &bypass, &owner, &member)
+	pg, _ := errors.AsType[*pgconn.PgError](err)
 	switch {
+	case pg != nil && (pg.Code == "28000" || pg.Code == "28P01"): // with a password, a role that is absent looks like a wrong one
+		return fmt.Errorf("postgres: %w; if the role does not exist yet: %w", err, ErrMigrate)
 	case err != nil:
 		return fmt.Errorf("postgres: %w", err)
 	case super || bypass || owner:
 		return fmt.Errorf("postgres: MAPPY_DATABASE_URL connects as %q, which row-level security does not hold back (owner, superuser or BYPASSRLS); use the application's role, made by `mappy-mcp migrate up`", name)
 	case !member:
-		return fmt.Errorf("postgres: role %q is not a member of mappy_app; run `mappy-mcp migrate up`", name)
+		return fmt.Errorf("postgres: role %q is not a member of mappy_app: %w", name, ErrMigrate)
 	}
 	return nil
 }
