@@ -29,7 +29,7 @@ func (c *command) again(use, tool, short string) *cobra.Command {
 		Use: use + " BATCH_ID", Short: short + ", after a preview and a question; acts for the token in MAPPY_TOKEN", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "json" && !yes && !dryRun {
-				return errors.New("nobody can be asked with --output json: give --dry-run to preview, or --yes to write")
+				return mistake("nobody can be asked with --output json: give --dry-run to preview, or --yes to write")
 			}
 			a, err := c.open(cmd.Context())
 			if err != nil {
@@ -112,7 +112,7 @@ type caller struct {
 
 func (c *command) caller(ctx context.Context, a *app.App) (caller, error) {
 	if a.Config.Token == "" {
-		return caller{}, errors.New("MAPPY_TOKEN is not set; make one with `mappy-mcp token create`")
+		return caller{}, mistake("MAPPY_TOKEN is not set; make one with `mappy-mcp token create`")
 	}
 	p, err := a.DB.Authenticate(ctx, a.Config.Token)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestBatchUndoAndRetry(t *testing.T) {
 	x := newTerminal(t, s)
 	undo := []string{"batch", "undo", string(b.BatchID)}
 
-	if code, _, errOut := x.run(undo...); code != 1 || !strings.Contains(errOut, "MAPPY_TOKEN") {
+	if code, _, errOut := x.run(undo...); code != 2 || !strings.Contains(errOut, "MAPPY_TOKEN") {
 		t.Errorf("without a token: %d %s", code, errOut)
 	}
 	x.env["MAPPY_TOKEN"] = s.Token

@@ -66,11 +66,11 @@ type Source struct {
 func (s Source) read(lookup func(string) (string, bool)) (string, error) {
 	switch {
 	case s.Env != "" && s.File != "":
-		return "", errors.New("env and file cannot both be given")
+		return "", mistake("env and file cannot both be given")
 	case s.Env != "":
 		v, ok := lookup(s.Env)
 		if !ok || v == "" {
-			return "", fmt.Errorf("the environment variable %s is not set", s.Env)
+			return "", mistake("the environment variable %s is not set", s.Env)
 		}
 		return v, nil
 	case s.File != "":
@@ -107,10 +107,10 @@ func readDeclaration(file string, in io.Reader) (d Declaration, err error) {
 		b, err = os.ReadFile(file) //nolint:gosec // the operator names the file
 	}
 	if err != nil {
-		return d, fmt.Errorf("apply: %w", err)
+		return d, mistake("apply: %w", err)
 	}
 	if err := config.Strict(b, &d); err != nil {
-		return d, fmt.Errorf("apply %s: %w", file, err)
+		return d, mistake("apply %s: %w", file, err)
 	}
 	return d, nil
 }
@@ -128,10 +128,10 @@ func (c *command) applyAll(ctx context.Context, a *app.App, d Declaration) error
 	for _, t := range d.Tenants {
 		s, err := c.setup(a, t)
 		if err != nil {
-			return fmt.Errorf("tenant %q: %w", t.ID, err)
+			return mistake("tenant %q: %w", t.ID, err)
 		}
 		if err := a.DB.Save(ctx, s, operator()); err != nil {
-			return fmt.Errorf("tenant %q: %w", t.ID, err)
+			return mistake("tenant %q: %w", t.ID, err)
 		}
 		out = append(out, applied{t.ID, len(s.Users), len(s.Clients), len(s.Tokens), len(s.Connections)})
 	}

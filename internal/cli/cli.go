@@ -49,9 +49,16 @@ func Run(ctx context.Context, args []string, env Env) int {
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
+	begun := false
+	watch(root, &begun)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if !begun {
+		root.FParseErrWhitelist.UnknownFlags = true
+		_ = root.ParseFlags(args) // --output may stand behind what is wrong
+		err = mistakeError{err}
 	}
 	return c.fail(err)
 }
@@ -61,13 +68,10 @@ func (c *command) fail(err error) int {
 	p, catalogued := public(err)
 	if c.output == "json" {
 		_ = c.json(p) // nothing more can be said when even this fails
-	} else {
-		_, _ = fmt.Fprintln(c.Err, "mappy-mcp:", err)
+		return p.ErrorCode.Info().Exit
 	}
-	if !catalogued {
-		return 1
-	}
-	if c.output != "json" {
+	_, _ = fmt.Fprintln(c.Err, "mappy-mcp:", err)
+	if catalogued {
 		inWords(c.Err, p)
 	}
 	return p.ErrorCode.Info().Exit
@@ -78,11 +82,10 @@ func public(err error) (p errs.Public, catalogued bool) {
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return refused.Public, true
 	}
-	p = errs.From(err).Public(errs.English, "")
-	if _, catalogued = errors.AsType[*errs.Error](err); !catalogued {
-		p.Message = err.Error()
+	if e, ok := errors.AsType[*errs.Error](err); ok {
+		return e.Public(errs.English, ""), true
 	}
-	return p, catalogued
+	return uncatalogued(err), false
 }
 
 // inWords prints below an error what a person needs to mend it.
@@ -114,7 +117,7 @@ func (c *command) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if c.output != "text" && c.output != "json" {
-				return fmt.Errorf("--output: %q is not text or json", c.output)
+				return mistake("--output: %q is not text or json", c.output)
 			}
 			return nil
 		},
@@ -127,13 +130,22 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-func (c *command) load() (config.Config, error) { return config.Load(c.file, c.Lookup) }
+func (c *command) load() (config.Config, error) {
+	cfg, err := config.Load(c.file, c.Lookup)
+	if err != nil {
+		err = mistakeError{err}
+	}
+	return cfg, err
+}
 
 // open builds the product for one command.
 func (c *command) open(ctx context.Context) (*app.App, error) {
 	cfg, err := c.load()
 	if err != nil {
 		return nil, err
+	}
+	if err := cfg.Missing(); err != nil {
+		return nil, mistakeError{err}
 	}
 	return app.New(ctx, cfg, telemetry.Logger(cfg.LogLevel))
 }
@@ -168,13 +180,13 @@ func (c *command) theTenant(ctx context.Context, a *app.App) (authn.TenantID, er
 	}
 	switch {
 	case c.tenant != "":
-		return "", fmt.Errorf("there is no tenant %q; known are %v", c.tenant, own)
+		return "", mistake("there is no tenant %q; known are %v", c.tenant, own)
 	case len(own) == 1:
 		return own[0], nil
 	case len(own) == 0:
-		return "", errors.New("there is no tenant yet; declare one with `mappy-mcp apply -f FILE`")
+		return "", mistake("there is no tenant yet; declare one with `mappy-mcp apply -f FILE`")
 	}
-	return "", fmt.Errorf("several tenants exist, name one with --tenant: %v", own)
+	return "", mistake("several tenants exist, name one with --tenant: %v", own)
 }
 
 // print writes v as JSON, or the lines that text gives.

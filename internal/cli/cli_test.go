@@ -12,6 +12,7 @@ import (
 
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/cli"
+	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/golden"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
@@ -71,7 +72,7 @@ func TestCommandsAndTheirJSON(t *testing.T) {
 	if err := os.WriteFile(file, []byte(declaration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errOut := x.run("apply", "-f", file); code != 1 || !strings.Contains(errOut, "BAKERY_TOKEN") {
+	if code, _, errOut := x.run("apply", "-f", file); code != 2 || !strings.Contains(errOut, "BAKERY_TOKEN") {
 		t.Fatalf("a missing secret is not named: %d %s", code, errOut)
 	}
 	x.env["BAKERY_TOKEN"], x.env["BAKERY_REFRESH"] = authn.NewToken("simulator"), gbpsim.DemoRefreshToken
@@ -172,12 +173,12 @@ func TestCommandsRefuse(t *testing.T) {
 	}{
 		{[]string{"batch", "show", "01HV5K3Q8Z7M2N4P6R8T0V2X4Z"}, 5, "no such batch"},
 		{[]string{"batch", "cancel", "nonsense"}, 5, "no such batch"},
-		{[]string{"token", "revoke", "nobody"}, 1, `token "nobody"`},
-		{[]string{"token", "list", "--tenant", "elsewhere"}, 1, "there is no tenant"},
-		{[]string{"stdio"}, 1, "MAPPY_TOKEN"},
-		{[]string{"stdio", "--tool-names", "camel"}, 1, "dot or underscore"},
-		{[]string{"apply", "-f", "missing.yaml"}, 1, "missing.yaml"},
-		{[]string{"frobnicate"}, 1, "unknown command"},
+		{[]string{"token", "revoke", "nobody"}, 2, `token "nobody"`},
+		{[]string{"token", "list", "--tenant", "elsewhere"}, 2, "there is no tenant"},
+		{[]string{"stdio"}, 2, "MAPPY_TOKEN"},
+		{[]string{"stdio", "--tool-names", "camel"}, 2, "dot or underscore"},
+		{[]string{"apply", "-f", "missing.yaml"}, 2, "missing.yaml"},
+		{[]string{"frobnicate"}, 2, "unknown command"},
 	} {
 		code, _, errOut := x.run(c.args...)
 		if code != c.code || !strings.Contains(strings.ToLower(errOut), strings.ToLower(c.says)) {
@@ -187,5 +188,52 @@ func TestCommandsRefuse(t *testing.T) {
 	x.env["MAPPY_DATABASE_URL"] = s.DB.OwnerURL()
 	if code, _, errOut := x.run("serve"); code != 1 || !strings.Contains(errOut, "row-level security") {
 		t.Errorf("serve as the owner: exit %d, %q", code, errOut)
+	}
+}
+
+// A program learns that a mistake is one, that sending it again does not help, and what does.
+func TestMistakesAsJSON(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	x.env["MAPPY_TOKEN"] = s.Token
+	bare := &terminal{t: t, env: map[string]string{}}
+	for _, c := range []struct {
+		on   *terminal
+		args string
+		says string
+	}{
+		{x, "batch show", "accepts 1 arg"},
+		{x, "token create --client agent", `"user" not set`},
+		{x, "batch show --frob", "unknown flag"},
+		{x, "frobnicate", "unknown command"},
+		{x, "audit export", "known are"},
+		{x, "token revoke nobody", `token "nobody": no such id`},
+		{x, "connection remove nobody", `connection "nobody": no such id`},
+		{x, "connection add Nobody! --google-email a@b.example --refresh-token-env MAPPY_TOKEN", "connection_id"},
+		{x, "batch undo 01HV5K3Q8Z7M2N4P6R8T0V2X4Z", "--yes"},
+		{x, "kill on --kind bogus", "bogus"},
+		{x, "apply -f missing.yaml", "missing.yaml"},
+		{x, "keys add missing.json", "missing.json"},
+		{bare, "batch list", "MAPPY_DATABASE_URL is not set"},
+		{bare, "migrate up", "MAPPY_OWNER_DATABASE_URL is not set"},
+		{bare, "config print --config missing.yaml", "missing.yaml"},
+	} {
+		code, out, errOut := c.on.run(append(strings.Fields(c.args), "--output", "json")...)
+		var p errs.Public
+		if err := json.Unmarshal([]byte(out), &p); err != nil {
+			t.Errorf("%s: %v: %s %s", c.args, err, out, errOut)
+			continue
+		}
+		if code != 2 || p.ErrorCode != errs.InvalidArgument || p.Retry.Possible || p.Retry.SameKey || p.Executed != errs.ExecutedNo ||
+			!strings.Contains(p.Message, c.says) || !strings.Contains(p.Retry.How, "--help") {
+			t.Errorf("%s: exit %d, %+v; want %q", c.args, code, p, c.says)
+		}
+	}
+	// What is no mistake of the operator is not mended by sending it again either.
+	x.env["MAPPY_DATABASE_URL"] = s.DB.OwnerURL()
+	code, out, _ := x.run("batch", "list", "--output", "json")
+	var p errs.Public
+	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 1 || p.ErrorCode != errs.Internal || p.Retry.Possible || !strings.Contains(p.Message, "row-level security") {
+		t.Errorf("as the owner: exit %d, %v, %+v", code, err, p)
 	}
 }

@@ -30,7 +30,7 @@ func TestKillSwitches(t *testing.T) {
 		{[]string{"on", "--kind", "client", "--target", "nobody"}, `no client "nobody"`},
 	} {
 		code, out, errOut := x.run(append([]string{"kill"}, c.args...)...)
-		if code != 1 || out != "" || !strings.Contains(errOut, c.says) {
+		if code != 2 || out != "" || !strings.Contains(errOut, c.says) {
 			t.Errorf("kill %v: exit %d, %q %q; want %q", c.args, code, out, errOut, c.says)
 		}
 	}
@@ -103,7 +103,7 @@ func TestTokenCommands(t *testing.T) {
 		{[]string{"audit", "list", "--limit", "0"}, "--limit"},
 	} {
 		code, _, errOut := x.run(c.args...)
-		if code != 1 || !strings.Contains(errOut, c.says) || strings.Contains(errOut, "SQLSTATE") {
+		if code != 2 || !strings.Contains(errOut, c.says) || strings.Contains(errOut, "SQLSTATE") {
 			t.Errorf("%v: exit %d, %q; want %q", c.args, code, errOut, c.says)
 		}
 	}
@@ -140,14 +140,14 @@ func TestUnknownCommandsFail(t *testing.T) {
 		{"policy sho", "show"},
 	} {
 		code, out, errOut := x.run(strings.Fields(c.args)...)
-		if code != 1 || out != "" || !strings.Contains(errOut, "unknown command") || !strings.Contains(errOut, c.says) {
+		if code != 2 || out != "" || !strings.Contains(errOut, "unknown command") || !strings.Contains(errOut, c.says) {
 			t.Errorf("%s: exit %d, %q %q; want %q", c.args, code, out, errOut, c.says)
 		}
 	}
 	if code, out, _ := x.run("kill"); code != 0 || !strings.Contains(out, "status") {
 		t.Errorf("a group alone: exit %d, %q", code, out)
 	}
-	if code, out, errOut := x.run("token", "generate", "--output", "yaml"); code != 1 || out != "" || !strings.Contains(errOut, `"yaml" is not text or json`) {
+	if code, out, errOut := x.run("token", "generate", "--output", "yaml"); code != 2 || out != "" || !strings.Contains(errOut, `"yaml" is not text or json`) {
 		t.Errorf("an unknown output: exit %d, %q %q", code, out, errOut)
 	}
 	if got := shape(t, x.must("token", "generate", "--output", "json")); got != "{token}" {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -29,9 +28,9 @@ func (c *command) connectionAdd() *cobra.Command {
 			token, err := from.read(c.Lookup)
 			switch {
 			case err != nil:
-				return err
+				return mistakeError{err}
 			case token == "":
-				return errors.New("a refresh token is needed: --refresh-token-env or --refresh-token-file")
+				return mistake("a refresh token is needed: --refresh-token-env or --refresh-token-file")
 			}
 			return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 				sealed, err := a.Keys.Seal([]byte(token), gtoken.Binding(t, args[0], gtoken.RefreshToken))

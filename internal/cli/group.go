@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ func group(use, short string) *cobra.Command {
 					known = append(known, sub.Name())
 				}
 			}
-			return fmt.Errorf("unknown command %q for %q; known are %s", args[0], cmd.CommandPath(), strings.Join(known, ", "))
+			return mistake("unknown command %q for %q; known are %s", args[0], cmd.CommandPath(), strings.Join(known, ", "))
 		},
 	}
 }

@@ -28,7 +28,7 @@ func (c *command) keysNew() *cobra.Command {
 			return err
 		}
 		if err := k.Create(args[0]); err != nil {
-			return err
+			return mistakeError{err}
 		}
 		return c.print(map[string]string{"file": args[0]}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "created", args[0]) })
 	}}
@@ -38,7 +38,7 @@ func (c *command) keysAdd() *cobra.Command {
 	return &cobra.Command{Use: "add FILE", Short: "Add a key to a keyring file and seal with it from now on; the old keys stay for reading", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		k, err := keyring.Load(args[0], "")
 		if err != nil {
-			return err
+			return mistakeError{err}
 		}
 		if k, err = k.Rotate(); err != nil {
 			return err

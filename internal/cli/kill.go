@@ -29,11 +29,11 @@ func checkKill(k authn.KillSwitch, on bool) error {
 	targeted, known := killKinds[k.Kind]
 	switch {
 	case !known:
-		return fmt.Errorf("--kind: %q is not all, tenant, client or tool", k.Kind)
+		return mistake("--kind: %q is not all, tenant, client or tool", k.Kind)
 	case targeted && k.Target == "":
-		return fmt.Errorf("--kind %s needs a --target", k.Kind)
+		return mistake("--kind %s needs a --target", k.Kind)
 	case on && !targeted && k.Target != "":
-		return fmt.Errorf("--kind %s takes no --target: it stops every write; --kind client or tool stops one, --tenant says whose", k.Kind)
+		return mistake("--kind %s takes no --target: it stops every write; --kind client or tool stops one, --tenant says whose", k.Kind)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func toolNamed(a *app.App, name string) (string, error) {
 	names := killable(a)
 	i := slices.IndexFunc(names, func(n string) bool { return n == name || strings.ReplaceAll(n, ".", "_") == name })
 	if i < 0 {
-		return "", fmt.Errorf("--target: no switch stops a tool %q; known are %s", name, strings.Join(names, ", "))
+		return "", mistake("--target: no switch stops a tool %q; known are %s", name, strings.Join(names, ", "))
 	}
 	return names[i], nil
 }
@@ -96,7 +96,7 @@ func (c *command) killOn() *cobra.Command {
 					return err
 				}
 				if !has {
-					return fmt.Errorf("--target: the tenant %s has no client %q", t, k.Target)
+					return mistake("--target: the tenant %s has no client %q", t, k.Target)
 				}
 			}
 			if err := a.DB.SetKill(cmd.Context(), t, k, true, operator()); err != nil {

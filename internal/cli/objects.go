@@ -181,10 +181,10 @@ func (c *command) resolve() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			state := batch.ItemState(as)
 			if state != batch.ItemSucceeded && state != batch.ItemFailed {
-				return errors.New("--as is succeeded (it is on the profile) or failed (it is not)")
+				return mistake("--as is succeeded (it is on the profile) or failed (it is not)")
 			}
 			if strings.TrimSpace(reason) == "" {
-				return errors.New("--reason says how you know")
+				return mistake("--reason says how you know")
 			}
 			return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 				i, err := a.DB.Resolve(cmd.Context(), t, batch.ItemID(args[0]), state, name, reason, operator())
@@ -212,7 +212,7 @@ func (c *command) audit() *cobra.Command {
 	var kind string
 	list := &cobra.Command{Use: "list", Short: "List events, newest first (reading is recorded)", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		if f.Limit < 1 {
-			return fmt.Errorf("--limit: %d, at least 1 is needed", f.Limit)
+			return mistake("--limit: %d, at least 1 is needed", f.Limit)
 		}
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 			f.Kind = audit.Kind(kind)

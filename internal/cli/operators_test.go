@@ -89,7 +89,7 @@ func TestApplyRefuses(t *testing.T) {
 		{base + `tokens: [{id: t, client: agent, user: nobody, scopes: ["posts:read"], value_from: {env: TOKEN}}]}]`, `user "nobody": no such id`},
 		{base + `tokens: [{id: t, client: agent, user: taro, scopes: ["posts:wirte"], value_from: {env: TOKEN}}]}]`, `"posts:wirte"`},
 	} {
-		if code, errOut := x.apply(c.declaration); code != 1 || !strings.Contains(errOut, c.says) || strings.Contains(errOut, "SQLSTATE") {
+		if code, errOut := x.apply(c.declaration); code != 2 || !strings.Contains(errOut, c.says) || strings.Contains(errOut, "SQLSTATE") {
 			t.Errorf("%s: exit %d, %q; want %q", c.declaration, code, errOut, c.says)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *command) ready() *cobra.Command {
 func askReady(ctx context.Context, address string) (readiness, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return readiness{}, fmt.Errorf("admin_listen: %w", err)
+		return readiness{}, mistake("admin_listen: %w", err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
@@ -125,7 +125,7 @@ func (c *command) stdio() *cobra.Command {
 	var names string
 	cmd := &cobra.Command{Use: "stdio", Short: "Serve MCP on standard input and output for the token in MAPPY_TOKEN", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		if names != string(mcpserver.Dotted) && names != string(mcpserver.Underscored) {
-			return fmt.Errorf("--tool-names: %q is not dot or underscore", names)
+			return mistake("--tool-names: %q is not dot or underscore", names)
 		}
 		a, err := c.open(cmd.Context())
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *command) stdio() *cobra.Command {
 		}
 		defer a.Close()
 		if a.Config.Token == "" {
-			return errors.New("MAPPY_TOKEN is not set; make one with `mappy-mcp token create`")
+			return mistake("MAPPY_TOKEN is not set; make one with `mappy-mcp token create`")
 		}
 		return a.Stdio(cmd.Context(), c.In, c.Out, mcpserver.ToolNames(names))
 	}}
@@ -150,7 +150,7 @@ func (c *command) migrate() *cobra.Command {
 				return err
 			}
 			if cfg.OwnerDatabaseURL == "" {
-				return errors.New("MAPPY_OWNER_DATABASE_URL is not set: migrations run as the owner of the schema")
+				return mistake("MAPPY_OWNER_DATABASE_URL is not set: migrations run as the owner of the schema")
 			}
 			return fn(cmd.Context(), cfg.OwnerDatabaseURL, cfg.DatabaseURL)
 		}})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +27,7 @@ func (c *command) tokenCreate() *cobra.Command {
 	var life time.Duration
 	create := &cobra.Command{Use: "create", Short: "Create a token and print it once", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		if life < 0 {
-			return fmt.Errorf("--expires-in: %s has passed already", life)
+			return mistake("--expires-in: %s has passed already", life)
 		}
 		return c.with(cmd.Context(), func(a *app.App, t authn.TenantID) error {
 			granted, err := checkScopes(a, scopes)
@@ -77,13 +76,13 @@ func checkScopes(a *app.App, scopes []string) ([]string, error) {
 		s = strings.TrimSpace(s)
 		switch {
 		case !slices.Contains(known, s):
-			return nil, fmt.Errorf("there is no scope %q; known are %s", s, strings.Join(known, ", "))
+			return nil, mistake("there is no scope %q; known are %s", s, strings.Join(known, ", "))
 		case !slices.Contains(out, s):
 			out = append(out, s)
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("a token without scopes can do nothing; known are " + strings.Join(known, ", "))
+		return nil, mistake("a token without scopes can do nothing; known are %s", strings.Join(known, ", "))
 	}
 	return out, nil
 }
