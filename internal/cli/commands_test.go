@@ -70,6 +70,11 @@ func TestKillSwitches(t *testing.T) {
 			t.Errorf("off twice says %q", out)
 		}
 	}
+	for _, want := range []string{"tool:post.create; drill", "client:" + string(stack.Client) + "; drill", "tenant; drill"} {
+		if out := x.must("audit", "list"); !strings.Contains(out, want) {
+			t.Errorf("audit list: %s; want %q", out, want)
+		}
+	}
 	// What an older program has stored can be taken away.
 	if _, err := s.DB.Owner().Exec(t.Context(), `INSERT INTO mappy.kill_switch (tenant_id, kind, target) VALUES ('komorebi', 'tenant', 'x'), ('komorebi', 'tool', 'post_create')`); err != nil {
 		t.Fatal(err)

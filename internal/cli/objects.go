@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,24 +19,29 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gbp"
 	"github.com/mappy-dev/mappy-mcp/internal/locsync"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 // everything is the grant of an operator on the command line.
 var everything = authn.Grants{All: true}
 
 func table(w io.Writer, head string, rows func(line func(cells ...any))) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
+	all := [][]string{strings.Fields(head)}
 	rows(func(cells ...any) {
+		line := make([]string, len(cells))
 		for i, c := range cells {
-			if i > 0 {
-				_, _ = fmt.Fprint(t, "\t")
-			}
-			_, _ = fmt.Fprint(t, c)
+			line[i] = fmt.Sprint(c)
 		}
-		_, _ = fmt.Fprintln(t)
+		all = append(all, line)
 	})
-	_ = t.Flush() // a closed terminal is nobody's to tell
+	lines(w, all)
+}
+
+// lines prints rows under a head.
+func lines(w io.Writer, rows [][]string) {
+	for _, l := range terminal.Table(rows) {
+		_, _ = fmt.Fprintln(w, l) // a closed terminal is nobody's to tell
+	}
 }
 
 func (c *command) locations() *cobra.Command {
@@ -223,16 +227,19 @@ func (c *command) audit() *cobra.Command {
 			if events == nil {
 				events = []json.RawMessage{}
 			}
-			return c.print(events, func(w io.Writer) {
-				table(w, "TIME EVENT RESULT CODE USER TOOL LOCATION BATCH", func(line func(...any)) {
-					for _, b := range events {
-						var e audit.Event
-						if json.Unmarshal(b, &e) == nil {
-							line(e.OccurredAt.Format(time.RFC3339), e.Kind, e.Result, e.ErrorCode, string(e.Actor.UserID)+e.Actor.OperatorID, e.Tool, e.LocationID, e.BatchID)
-						}
-					}
-				})
-			})
+			stores, err := a.DB.ListLocations(cmd.Context(), t, everything, gbp.LocationFilter{Limit: 10_000})
+			if err != nil {
+				return err
+			}
+			titles := map[int64]string{}
+			for _, l := range stores {
+				titles[int64(l.ID)] = l.Profile.Title
+			}
+			rows, err := terminal.Events(events, titles)
+			if err != nil {
+				return err
+			}
+			return c.print(events, func(w io.Writer) { lines(w, rows) })
 		})
 	}}
 	list.Flags().StringVar(&kind, "event", "", "only this kind of event")

@@ -77,16 +77,6 @@ func TestPretty(t *testing.T) {
 	}
 }
 
-func TestTablesLineUpInJapanese(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	newPrinter(&b).table([][]string{{"store", "n"}, {"渋谷店", "1"}, {"A", "2"}})
-	want := "    store   n\n    渋谷店  1\n    A       2\n"
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
-	}
-}
-
 func TestColoursOnlyWhereAsked(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"golang.org/x/text/width"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 // numbers matches a JSON list of whole numbers that is spread over lines.
@@ -38,11 +38,11 @@ func newPrinter(out io.Writer) *printer {
 	if out == nil {
 		out = io.Discard
 	}
-	return &printer{out: out, colour: terminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return &printer{out: out, colour: onTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// terminal tells whether out is one.
-func terminal(out io.Writer) bool {
+// onTerminal tells whether out is one.
+func onTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {
 		return false
@@ -89,41 +89,13 @@ func (p *printer) got(s style, facts ...string) {
 // google shows what Google holds now.
 func (p *printer) google(text string) { p.line(p.paint(yellow, "  ◆ Google now: "+text)) }
 
-// table prints rows in columns that line up also where characters are two columns wide.
+// table prints rows under a head.
 func (p *printer) table(rows [][]string) {
-	var widths []int
-	for _, r := range rows {
-		for i, c := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], columns(c))
-		}
-	}
-	for n, r := range rows {
-		var b strings.Builder
-		b.WriteString("    ")
-		for i, c := range r {
-			b.WriteString(c)
-			if i < len(r)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-columns(c)+2))
-			}
-		}
-		text := strings.TrimRight(b.String(), " ")
+	for n, text := range terminal.Table(rows) {
+		text = "    " + text
 		if n == 0 {
 			text = p.paint(faint, text)
 		}
 		p.line(text)
 	}
-}
-
-// columns is how wide a text is on a terminal.
-func columns(s string) (n int) {
-	for _, r := range s {
-		n++
-		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
-			n++
-		}
-	}
-	return n
 }

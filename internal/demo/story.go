@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
 	"github.com/mappy-dev/mappy-mcp/internal/batch"
 	"github.com/mappy-dev/mappy-mcp/internal/gbpsim"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 	"github.com/mappy-dev/mappy-mcp/tools"
 )
 
@@ -280,18 +282,23 @@ func (t *story) journal() {
 
 func (t *story) audited(ctx context.Context) error {
 	t.p.chapter("The operator reads the audit")
-	t.p.line(t.p.paint(cyan, "  $ mappy-mcp audit list"))
+	t.p.say("  What `mappy-mcp audit list` shows, the oldest event first:")
 	bodies, err := t.app.DB.Events(ctx, tenantID, audit.Filter{Limit: auditLines}, audit.Actor{OperatorID: operatorName})
 	if err != nil {
 		return err
 	}
 	t.facts.Events = len(bodies)
-	rows, err := t.auditRows(bodies)
+	titles := map[int64]string{}
+	for _, l := range t.stores {
+		titles[int64(l.LocationID)] = l.Title
+	}
+	slices.Reverse(bodies)
+	rows, err := terminal.Events(bodies, titles)
 	if err != nil {
 		return err
 	}
 	t.p.table(rows)
-	t.p.line(t.p.paint(cyan, "  $ mappy-mcp audit verify"))
+	t.p.say("  And its hash chain, walked as `mappy-mcp audit verify` does:")
 	if t.facts.Audit, err = t.sealed(ctx); err != nil {
 		return err
 	}
