@@ -81,7 +81,8 @@ func leftAlone(t admission.Target, why errs.Text, l errs.Locale) admission.Draft
 func nothing(l errs.Locale, path, rule string, why errs.Text) *errs.Error {
 	e := errs.New(errs.InvalidArgument, why).With(errs.Details{Violations: []errs.Violation{{Path: path, Rule: rule, Message: why.In(l)}}})
 	e.Final = true
-	e.How = errs.T("この呼び出しでできることはありません。理由は violations にあります。同じ内容を送り直さないでください。", "There is nothing that this call could do; violations say why. Do not send the same again.")
+	e.How = errs.T("この呼び出しでできることはありません。理由は violations と、プレビュー (dry_run: true) の validation_warnings にあります。同じ内容を送り直さないでください。",
+		"There is nothing that this call could do; violations say why, and store by store the validation_warnings of a preview (dry_run true). Do not send the same again.")
 	return e
 }
 

@@ -55,7 +55,8 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 			return Result{}, err
 		}
 		if answer.Preview != nil {
-			return success(previewSentence(answer.Preview, call.Principal.Locale), Write{Preview: answer.Preview})
+			w := Write{Preview: answer.Preview}
+			return success(w.Sentence(call.Principal.Locale), w)
 		}
 		w := Write{Accepted: answer.Accepted}
 		if seconds := c.Safety().WaitSeconds; seconds > 0 {
@@ -70,8 +71,16 @@ func (s *Set) write(op admission.Operation) func(context.Context, *Call) (Result
 				}
 			}
 		}
-		return success(acceptedSentence(w, call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, answer.Accepted.EstimatedUnits > 0)...)
+		return success(w.Sentence(call.Principal.Locale), w, linksOf(answer.Accepted.BatchID, answer.Accepted.EstimatedUnits > 0)...)
 	}
+}
+
+// Sentence is the answer in words, without the data.
+func (w Write) Sentence(l errs.Locale) string {
+	if w.Preview != nil {
+		return previewSentence(w.Preview, l)
+	}
+	return acceptedSentence(w, l)
 }
 
 func previewSentence(p *admission.Preview, l errs.Locale) string {
@@ -99,12 +108,20 @@ func previewSentence(p *admission.Preview, l errs.Locale) string {
 			lines = append(lines, fmt.Sprintf("! … (%d)", len(p.ValidationWarnings)))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("! %s (%d): %s %s", w.Code, w.LocationID, w.Message, w.Span))
+		lines = append(lines, warningLine(w))
 	}
 	return strings.Join(lines, "\n")
 }
 
 const shownWarnings = 10
+
+func warningLine(w gbp.Warning) string {
+	at := ""
+	if w.LocationID != 0 {
+		at = fmt.Sprintf(" (%d)", w.LocationID)
+	}
+	return strings.TrimRight(fmt.Sprintf("! %s%s: %s %s", w.Code, at, w.Message, w.Span), " ")
+}
 
 func acceptedSentence(w Write, l errs.Locale) string {
 	a := w.Accepted

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mappy-dev/mappy-mcp/internal/admission"
 	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
@@ -45,27 +46,26 @@ func (c *command) again(use, tool, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var seen struct {
-				Data tools.Write `json:"data"`
+			foreseen := preview.data.Preview
+			token, no := foreseen.Confirmation.ConfirmToken, foreseen.WouldRefuse
+			foreseen.Confirmation.ConfirmToken = "" // the question below stands for it
+			if !dryRun {
+				foreseen.WouldRefuse = nil // the error below says it
 			}
-			if err := json.Unmarshal(preview.Structured, &seen); err != nil {
-				return fmt.Errorf("read the preview: %w", err)
-			}
-			foreseen := seen.Data.Preview
 			if dryRun || c.output != "json" {
 				if err := c.answer(preview); err != nil || dryRun {
 					return err
 				}
 			}
-			if no := foreseen.WouldRefuse; no != nil {
-				return errs.New(no.ErrorCode, errs.T(no.Message, no.Message))
+			if no != nil {
+				return foreseenRefusal(no)
 			}
 			if !yes {
 				if err := c.ask("Write this to the live profiles? Type yes: "); err != nil {
 					return err
 				}
 			}
-			wanted.DryRun, wanted.ConfirmToken = false, foreseen.Confirmation.ConfirmToken
+			wanted.DryRun, wanted.ConfirmToken = false, token
 			done, err := caller.call(cmd.Context(), tool, wanted)
 			if err != nil {
 				return err
@@ -100,8 +100,29 @@ func (c *command) ask(question string) error {
 	return nil
 }
 
-func (c *command) answer(r tools.Result) error {
-	return c.print(r.Structured, func(w io.Writer) { _, _ = fmt.Fprintln(w, r.Text) })
+// answered is a tool's answer: as programs get it, as what it holds, and in words, without the data.
+type answered struct {
+	structured json.RawMessage
+	data       tools.Write
+	locale     errs.Locale
+}
+
+func (c *command) answer(x answered) error {
+	return c.print(x.structured, func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, x.data.Sentence(x.locale))
+		if p := x.data.Preview; p != nil && p.Confirmation.Question == "" { // which names the stores
+			for _, l := range p.TargetLocations {
+				_, _ = fmt.Fprintln(w, "-", l.ID, l.Title)
+			}
+		}
+	})
+}
+
+// foreseenRefusal is what would refuse the write, with the advice that the preview gave.
+func foreseenRefusal(no *admission.WouldRefuse) error {
+	e := errs.New(no.ErrorCode, errs.T(no.Message, no.Message)).With(errs.Details{Changed: no.Changed}).After(time.Duration(no.AfterSeconds) * time.Second)
+	e.How = errs.T(no.How, no.How)
+	return e
 }
 
 // caller calls tools as the token in MAPPY_TOKEN.
@@ -121,22 +142,28 @@ func (c *command) caller(ctx context.Context, a *app.App) (caller, error) {
 	return caller{a, p}, nil
 }
 
-// call gives the tool's result, or its error with the code of the catalogue.
-func (x caller) call(ctx context.Context, tool string, arguments any) (tools.Result, error) {
+// call gives the tool's answer, or its error with the code of the catalogue.
+func (x caller) call(ctx context.Context, tool string, arguments any) (answered, error) {
 	b, err := json.Marshal(arguments)
 	if err != nil {
-		return tools.Result{}, err
+		return answered{}, err
 	}
 	request := ids.NewSource(time.Now).New() //nolint:forbidigo // a command runs now
 	r := x.app.Tools.Call(ctx, tool, &tools.Call{Principal: x.principal, RequestID: request, Arguments: b, Progress: func(int, int, string) {}})
-	if !r.IsError {
-		return r, nil
+	if r.IsError {
+		var p errs.Public
+		if err := json.Unmarshal(r.Structured, &p); err != nil {
+			return answered{}, fmt.Errorf("read the answer: %w", err)
+		}
+		return answered{}, &refusedError{p}
 	}
-	var p errs.Public
-	if err := json.Unmarshal(r.Structured, &p); err != nil {
-		return r, fmt.Errorf("read the answer: %w", err)
+	var seen struct {
+		Data tools.Write `json:"data"`
 	}
-	return r, &refusedError{p}
+	if err := json.Unmarshal(r.Structured, &seen); err != nil {
+		return answered{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return answered{r.Structured, seen.Data, x.principal.Locale}, nil
 }
 
 // refusedError is a tool's refusal as the tool put it in words.

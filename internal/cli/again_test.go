@@ -47,6 +47,25 @@ func TestBatchUndoAndRetry(t *testing.T) {
 		t.Fatalf("%d posts before anything was agreed to", n)
 	}
 
+	// A person reads words and the question: no data, and no token that stands for the answer.
+	x.in = "no\n"
+	if _, out, errOut := x.run(undo...); strings.ContainsAny(out, "{}") || strings.Contains(out, "confirm_token") || !strings.Contains(out, s.Locations[0].Profile.Title) || !strings.Contains(errOut, "Type yes") {
+		t.Errorf("the preview for people: %s%s", out, errOut)
+	}
+	if _, out, _ := x.run(append(slices.Clone(undo), "--location", strconv.FormatInt(s.IDs(1)[0], 10))...); strings.ContainsAny(out, "{}") || !strings.Contains(out, s.Locations[0].Profile.Title) {
+		t.Errorf("the preview of one store for people: %s", out)
+	}
+	retry := []string{"batch", "retry", string(b.BatchID)}
+	for _, args := range [][]string{retry, append(slices.Clone(retry), "--yes")} {
+		code, out, errOut := x.run(args...)
+		if code != 2 || !strings.Contains(out, "! LEFT_ALONE (") || strings.Contains(out, " \n") || !strings.Contains(errOut, "what to do: ") || !strings.Contains(errOut, "validation_warnings") || strings.Contains(errOut, "Fix every") {
+			t.Errorf("%v: exit %d, %s%s", args, code, out, errOut)
+		}
+	}
+	if code, out, _ := x.run(append(slices.Clone(retry), "--dry-run")...); code != 0 || !strings.Contains(out, "would_execute: false") {
+		t.Errorf("a dry run that would be refused: exit %d, %s", code, out)
+	}
+
 	x.in = "yes\n"
 	first := strconv.FormatInt(s.IDs(1)[0], 10)
 	x.must(append(slices.Clone(undo), "--location", first)...)
@@ -66,7 +85,17 @@ func TestBatchUndoAndRetry(t *testing.T) {
 	if n := len(s.Sim.Posts("")); n != 0 {
 		t.Errorf("%d posts after both were taken back", n)
 	}
-	if code, out, _ := x.run("batch", "retry", string(b.BatchID), "--yes", "--output", "json"); code == 0 || !strings.Contains(out, "can be retried") {
+	if code, out, _ := x.run("batch", "retry", string(b.BatchID), "--yes", "--output", "json"); code == 0 || !strings.Contains(out, "can be retried") || !strings.Contains(out, "validation_warnings") {
 		t.Errorf("a refused store cannot be retried: %d %s", code, out)
+	}
+	item := row(t, s, `SELECT item_id FROM mappy.item WHERE batch_id = '`+string(b.BatchID)+`' AND state = 'failed'`)
+	if out := x.must("batch", "show", string(b.BatchID)); !strings.Contains(out, "ITEM") || !strings.Contains(out, item) {
+		t.Errorf("the ids of items are not shown: %s", out)
+	}
+	for id, says := range map[string]string{item: "is settled by hand", "01HV0000000000000000000000": "mappy-mcp batch show"} {
+		code, _, errOut := x.run("batch", "resolve", id, "--as", "failed", "--reason", "looked at the profile")
+		if code == 0 || !strings.Contains(errOut, says) || strings.Contains(errOut, "Fix every") || strings.Contains(errOut, "list tool") {
+			t.Errorf("%s: exit %d, %s; want %q", id, code, errOut, says)
+		}
 	}
 }

@@ -149,9 +149,9 @@ func (c *command) batches() *cobra.Command {
 			}
 			return c.print(out, func(w io.Writer) {
 				_, _ = fmt.Fprintf(w, "%s %s: %s\n", out.ID, out.Operation, out.Status)
-				table(w, "LOCATION TITLE STATE CODE ATTEMPTS", func(line func(...any)) {
+				table(w, "ITEM LOCATION TITLE STATE CODE ATTEMPTS", func(line func(...any)) {
 					for _, i := range out.Items {
-						line(i.LocationID, i.Title, i.State, i.Code, i.Attempts)
+						line(i.ID, i.LocationID, i.Title, i.State, i.Code, i.Attempts)
 					}
 				})
 			})

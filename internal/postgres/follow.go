@@ -144,13 +144,17 @@ func (db *DB) Resolve(ctx context.Context, tenant authn.TenantID, id batch.ItemI
 		}
 		d, err := pgx.CollectExactlyOneRow(rows, scanDue)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return errs.New(errs.BatchNotFound, errs.T("この項目は見つかりません。", "There is no such item.")).With(errs.Details{NotFound: []string{string(id)}})
+			e := errs.New(errs.BatchNotFound, errs.T("この項目は見つかりません。", "There is no such item.")).With(errs.Details{NotFound: []string{string(id)}})
+			e.How = errs.T("`mappy-mcp batch show BATCH_ID` の ITEM 列で項目の ID を確認してください。", "Look the id up in the column ITEM of `mappy-mcp batch show BATCH_ID`.")
+			return e
 		}
 		if err != nil {
 			return err
 		}
 		if d.Item.State != batch.ItemUnknown {
-			return errs.New(errs.InvalidArgument, errs.Tf("この項目は不明ではなく %s です。", "The item is not unknown but %s.", d.Item.State))
+			e := errs.New(errs.InvalidArgument, errs.Tf("この項目は不明ではなく %s です。", "The item is not unknown but %s.", d.Item.State))
+			e.How = errs.T("結果の不明な項目だけを手で確定できます。この項目は確定済みか処理中です。", "Only an item whose outcome is unknown is settled by hand; this one is decided, or still being worked on.")
+			return e
 		}
 		d.Batch.Tenant = tenant
 		if name != "" {
