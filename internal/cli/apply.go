@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,37 +122,77 @@ type applied struct {
 	Clients     int    `json:"clients"`
 	Tokens      int    `json:"tokens"`
 	Connections int    `json:"connections"`
+	// StayDead are declared tokens whose value was revoked or has expired.
+	StayDead []string `json:"tokens_not_live,omitempty"`
 }
 
+// applyAll saves nothing while anything is wrong with the file by itself, and says all of it.
 func (c *command) applyAll(ctx context.Context, a *app.App, d Declaration) error {
-	out := []applied{}
+	var setups []postgres.Setup
+	var problems []error
 	for _, t := range d.Tenants {
-		s, err := c.setup(a, t)
-		if err != nil {
-			return mistake("tenant %q: %w", t.ID, err)
+		s, wrong := c.setup(a, t)
+		for _, err := range append(wrong, a.DB.Problems(s)...) {
+			problems = append(problems, fmt.Errorf("tenant %q: %w", t.ID, err))
 		}
+		setups = append(setups, s)
+	}
+	if problems != nil {
+		return mistakeError{errors.Join(problems...)}
+	}
+	out := []applied{}
+	for _, s := range setups {
 		if err := a.DB.Save(ctx, s, operator()); err != nil {
-			return mistake("tenant %q: %w", t.ID, err)
+			if len(out) > 0 {
+				return fmt.Errorf("tenant %q: %w; the %s before are applied", s.ID, err, count(len(out), "tenant"))
+			}
+			return mistake("tenant %q: %w", s.ID, err)
 		}
-		out = append(out, applied{t.ID, len(s.Users), len(s.Clients), len(s.Tokens), len(s.Connections)})
+		dead, err := stayDead(ctx, a, s)
+		if err != nil {
+			return err
+		}
+		out = append(out, applied{string(s.ID), len(s.Users), len(s.Clients), len(s.Tokens), len(s.Connections), dead})
 	}
 	return c.print(out, func(w io.Writer) {
 		for _, t := range out {
-			_, _ = fmt.Fprintf(w, "tenant %s: %d users, %d clients, %d tokens, %d connections\n", t.Tenant, t.Users, t.Clients, t.Tokens, t.Connections)
+			_, _ = fmt.Fprintf(w, "tenant %s: %s, %s, %s, %s\n", t.Tenant, count(t.Users, "user"), count(t.Clients, "client"), count(t.Tokens, "token"), count(t.Connections, "connection"))
+			for _, id := range t.StayDead {
+				_, _ = fmt.Fprintf(w, "  token %s is as it was declared, but not live: `mappy-mcp token list` says why; declare another value, made by `mappy-mcp token generate`\n", id)
+			}
 		}
 	})
 }
 
-// setup turns a declaration into what is stored: secrets are read, tokens digested, refresh tokens sealed.
-func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error) {
-	s := postgres.Setup{ID: authn.TenantID(t.ID), Name: t.Name, Locale: t.Locale, DefaultLocale: a.Config.Locale, Timezone: t.Timezone}
+// stayDead are the declared tokens that saving did not bring to life: their value is the one that was revoked or has expired.
+func stayDead(ctx context.Context, a *app.App, s postgres.Setup) (dead []string, err error) {
+	stored, err := a.DB.ListTokens(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now() //nolint:forbidigo // a command runs now
+	for _, t := range s.Tokens {
+		for _, x := range stored {
+			if x.ID == t.ID && tokenState(x, now) != live {
+				dead = append(dead, string(t.ID))
+			}
+		}
+	}
+	return dead, nil
+}
+
+// setup turns a declaration into what is stored: secrets are read, tokens digested, refresh tokens sealed. It goes on behind a
+// mistake, to find them all.
+func (c *command) setup(a *app.App, t TenantDeclaration) (s postgres.Setup, problems []error) {
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	s = postgres.Setup{ID: authn.TenantID(t.ID), Name: t.Name, Locale: t.Locale, DefaultLocale: a.Config.Locale, Timezone: t.Timezone}
 	if s.ID == authn.SystemTenant {
-		return s, errors.New("the tenant system is the server's own")
+		wrong("it is the server's own")
 	}
 	var err error
 	if t.Policy != nil {
 		if s.Policy, err = json.Marshal(t.Policy); err != nil {
-			return s, fmt.Errorf("policy: %w", err)
+			wrong("policy: %w", err)
 		}
 	}
 	for _, u := range t.Users {
@@ -162,9 +203,9 @@ func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error)
 		if u.FieldRights != nil { // another place to write the same
 			switch {
 			case u.Grants == nil:
-				return s, fmt.Errorf("user %q: field_rights narrow grants, which have to be given too", u.ID)
+				wrong("user %q: field_rights narrow grants, which have to be given too", u.ID)
 			case u.Grants.Fields != nil:
-				return s, fmt.Errorf("user %q: field_rights and grants.fields cannot both be given", u.ID)
+				wrong("user %q: field_rights and grants.fields cannot both be given", u.ID)
 			}
 			one.Grants.Fields = u.FieldRights
 		}
@@ -176,30 +217,29 @@ func (c *command) setup(a *app.App, t TenantDeclaration) (postgres.Setup, error)
 	for _, tok := range t.Tokens {
 		v, err := tok.ValueFrom.read(c.Lookup)
 		if err != nil {
-			return s, fmt.Errorf("token %q: %w", tok.ID, err)
-		}
-		if !authn.CheckToken(v, a.Config.Environment) {
-			return s, fmt.Errorf("token %q: the value is not a token of the environment %s; make one with `mappy-mcp token generate`", tok.ID, a.Config.Environment)
+			wrong("token %q: %w", tok.ID, err)
+		} else if !authn.CheckToken(v, a.Config.Environment) {
+			wrong("token %q: the value is not a token of the environment %s; make one with `mappy-mcp token generate`", tok.ID, a.Config.Environment)
 		}
 		scopes, err := checkScopes(a, tok.Scopes)
 		if err != nil {
-			return s, fmt.Errorf("token %q: %w", tok.ID, err)
+			wrong("token %q: %w", tok.ID, err)
 		}
 		s.Tokens = append(s.Tokens, postgres.NewToken{Tenant: s.ID, ID: authn.TokenID(tok.ID), Client: authn.ClientID(tok.Client), User: authn.UserID(tok.User), Scopes: scopes, Hash: authn.HashToken(v)})
 	}
 	for _, cn := range t.Connections {
 		v, err := cn.RefreshTokenFrom.read(c.Lookup)
 		if err != nil {
-			return s, fmt.Errorf("connection %q: %w", cn.ID, err)
+			wrong("connection %q: %w", cn.ID, err)
 		}
 		sc := postgres.SetupConnection{ID: cn.ID, GoogleEmail: cn.GoogleEmail}
 		if v != "" {
 			sc.RefreshTokenDigest = postgres.TokenDigest(v)
 			if sc.RefreshTokenSealed, err = a.Keys.Seal([]byte(v), gtoken.Binding(s.ID, cn.ID, gtoken.RefreshToken)); err != nil {
-				return s, fmt.Errorf("connection %q: %w", cn.ID, err)
+				wrong("connection %q: %w", cn.ID, err)
 			}
 		}
 		s.Connections = append(s.Connections, sc)
 	}
-	return s, nil
+	return s, problems
 }

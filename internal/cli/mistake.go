@@ -28,6 +28,7 @@ func mistaken(err error) bool {
 // uncatalogued is an error of the command line itself as programs see it: in its own words, and not mended by sending it again.
 func uncatalogued(err error) errs.Public {
 	p := errs.From(err).Public(errs.English, "")
+	p.Executed = errs.ExecutedUnknown
 	p.Retry = errs.Retry{How: "Mend what the message names, then run the command again."}
 	if mistaken(err) {
 		p = errs.New(errs.InvalidArgument, errs.Text{}).Public(errs.English, "")

@@ -98,6 +98,62 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
+// All that is wrong with a file is said at once, with what would be right, and nothing of it is saved.
+func TestApplyRefusesAllAtOnce(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	code, errOut := x.apply(`tenants:
+  - {id: bakery, name: Bakery}
+  - {id: KOMO, name: Komorebi, locale: fr, timezone: Mars/Base, policy: {confirm_allways: true},
+     users: [{id: taro, role: boss, grants: {fields: [shoe_size]}}, {id: jiro, field_rights: [title]}],
+     tokens: [{id: main, client: agent, user: taro, scopes: ["posts:wirte"], value_from: {env: MISSING}}],
+     connections: [{id: "Google!", google_email: a@b.example, refresh_token_from: {env: MISSING_TOO}}]}`)
+	if code != 2 {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{
+		`"KOMO" is not possible: 1 to 63 small letters`, `"fr" is not possible: ja or en`, `"Mars/Base" is not possible: a name such as Asia/Tokyo`, "confirm_allways",
+		`"boss" is not possible: viewer, approver, admin`, `"shoe_size" is not possible: `, `user "jiro": field_rights`, `"posts:wirte"`, "MISSING is not set", `"Google!" is not possible`, "MISSING_TOO is not set",
+	} {
+		if !strings.Contains(errOut, want) {
+			t.Errorf("%q is not said: %s", want, errOut)
+		}
+	}
+	if n := row(t, s, `SELECT count(*)::text FROM mappy.tenant WHERE tenant_id = 'bakery'`); n != "0" {
+		t.Error("the tenant before was saved")
+	}
+	if code, _, errOut := x.run("token", "list", "--tenant", "KOMO"); code != 2 || !strings.Contains(errOut, "no tenant") {
+		t.Errorf("exit %d, %s", code, errOut)
+	}
+}
+
+// A declared token that was revoked stays so, and apply says it; another value brings it to life.
+func TestApplySaysWhatStaysRevoked(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	file := filepath.Join(t.TempDir(), "apply.yaml")
+	if err := os.WriteFile(file, []byte(`tenants: [{id: bakery, name: Bakery, clients: [{id: agent}], users: [{id: taro}],
+		tokens: [{id: main, client: agent, user: taro, scopes: ["posts:read"], value_from: {env: TOKEN}}]}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.env["TOKEN"] = authn.NewToken("simulator")
+	const saved = "tenant bakery: 1 user, 1 client, 1 token, 0 connections\n"
+	if out := x.must("apply", "-f", file); out != saved {
+		t.Errorf("applied: %s", out)
+	}
+	x.must("token", "revoke", "main", "--tenant", "bakery")
+	if out := x.must("apply", "-f", file); !strings.HasPrefix(out, saved) || !strings.Contains(out, "token main is as it was declared, but not live") {
+		t.Errorf("applied after it was revoked: %s", out)
+	}
+	if out := x.must("apply", "-f", file, "--output", "json"); !strings.Contains(out, `"tokens_not_live"`) {
+		t.Errorf("in JSON: %s", out)
+	}
+	x.env["TOKEN"] = authn.NewToken("simulator")
+	if out := x.must("apply", "-f", file); out != saved {
+		t.Errorf("applied with another value: %s", out)
+	}
+}
+
 // Declaring a connection again changes nothing while its refresh token is the same: the access token stays, and what Google
 // ended stays ended. Another token, or connecting by hand, brings it to life.
 func TestApplyingAConnectionAgain(t *testing.T) {

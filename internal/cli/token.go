@@ -132,6 +132,9 @@ func (c *command) tokenList() *cobra.Command {
 	}}
 }
 
+// live is the state of a token that opens the door.
+const live = "live"
+
 func tokenState(t postgres.Token, now time.Time) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -139,7 +142,7 @@ func tokenState(t postgres.Token, now time.Time) string {
 	case t.ExpiresAt != nil && !t.ExpiresAt.After(now):
 		return "expired"
 	}
-	return "live"
+	return live
 }
 
 func (c *command) tokenRevoke() *cobra.Command {

@@ -105,9 +105,9 @@ func (db *DB) ListTokens(ctx context.Context, tenant authn.TenantID) (out []Toke
 // ErrUnknown is what an operator's command gets for an id that does not exist.
 var ErrUnknown = errors.New("no such id")
 
-// ShapeError is an operator's value that the database refuses.
-type ShapeError struct{ Field, Value string }
+// ShapeError is an operator's value that the database refuses. Want says what it may be.
+type ShapeError struct{ Field, Value, Want string }
 
 func (e *ShapeError) Error() string {
-	return fmt.Sprintf("%s: %q is not possible", e.Field, strings.ToValidUTF8(e.Value, "?"))
+	return fmt.Sprintf("%s: %q is not possible: %s", e.Field, strings.ToValidUTF8(e.Value, "?"), e.Want)
 }

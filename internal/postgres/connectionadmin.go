@@ -20,11 +20,13 @@ const removed = "removed"
 
 var connectionShape = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
+const connectionWant = "1 to 63 small letters, digits, hyphens and underscores, of which the first is a letter or digit"
+
 // AddConnection stores a Google account's sealed refresh token, or replaces it, the same one too: connecting anew brings a dead
 // or removed connection to life. ShapeError for an id that is no id, ErrUnknown for a tenant that does not exist.
 func (db *DB) AddConnection(ctx context.Context, tenant authn.TenantID, c SetupConnection, operator string) error {
 	if !connectionShape.MatchString(c.ID) {
-		return &ShapeError{Field: "connection_id", Value: c.ID}
+		return &ShapeError{Field: "connection_id", Value: c.ID, Want: connectionWant}
 	}
 	if len(c.RefreshTokenSealed) == 0 {
 		return fmt.Errorf("connection %q: no refresh token", c.ID)

@@ -130,12 +130,14 @@ func checkRole(ctx context.Context, pool *pgxpool.Pool) error {
 
 var tenantShape = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
+const tenantWant = "1 to 63 small letters, digits and hyphens, of which the first is no hyphen"
+
 // InTenant is the only way to a transaction: it sets the tenant for row-level security in the same trip that begins it.
 // It commits when fn returns nil. Errors of the connection come back as UNAVAILABLE; nothing was committed then, except
 // where the answer to COMMIT itself was lost, which callers settle by asking again with the same key.
 func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.Tx) error) error {
 	if !tenantShape.MatchString(string(tenant)) {
-		return fmt.Errorf("postgres: %q is no tenant id", tenant)
+		return &ShapeError{Field: "tenant id", Value: string(tenant), Want: tenantWant}
 	}
 	// The shape above leaves nothing to escape.
 	begin := "BEGIN; SELECT set_config('mappy.tenant', '" + string(tenant) + "', true), set_config('statement_timeout', '" + statementTimeout + "', true)"
@@ -158,7 +160,7 @@ func (db *DB) InTenant(ctx context.Context, tenant authn.TenantID, fn func(pgx.T
 // connection in a failed transaction, and the pool replaces it.
 func (db *DB) readInTenant(ctx context.Context, tenant authn.TenantID, queue func(b *pgx.Batch)) error {
 	if !tenantShape.MatchString(string(tenant)) {
-		return fmt.Errorf("postgres: %q is no tenant id", tenant)
+		return &ShapeError{Field: "tenant id", Value: string(tenant), Want: tenantWant}
 	}
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,33 +69,37 @@ func TokenDigest(refreshToken string) []byte {
 	return h[:]
 }
 
-// check refuses what the tables would refuse in words of their own.
-func (s Setup) check() error {
-	if s.Locale != "" && s.Locale != errs.Japanese && s.Locale != errs.English {
-		return &ShapeError{Field: "locale", Value: string(s.Locale)}
+// Problems are all that is wrong with a declared state by itself. What depends on what is stored only Save can tell.
+func (db *DB) Problems(s Setup) (problems []error) {
+	shape := func(ok bool, field, value, want string) {
+		if !ok {
+			problems = append(problems, &ShapeError{Field: field, Value: value, Want: want})
+		}
 	}
-	if _, err := time.LoadLocation(s.Timezone); err != nil {
-		return &ShapeError{Field: "timezone", Value: s.Timezone}
-	}
+	shape(tenantShape.MatchString(string(s.ID)), "tenant id", string(s.ID), tenantWant)
+	shape(s.Locale == "" || s.Locale == errs.Japanese || s.Locale == errs.English, "locale", string(s.Locale), "ja or en")
+	_, err := time.LoadLocation(s.Timezone)
+	shape(err == nil, "timezone", s.Timezone, "a name such as Asia/Tokyo")
 	for _, u := range s.Users {
-		if u.Role != "" && !slices.Contains([]string{"viewer", "approver", "admin"}, u.Role) {
-			return fmt.Errorf("user %s: %w", u.ID, &ShapeError{Field: "role", Value: u.Role})
+		shape(u.Role == "" || slices.Contains(roles, u.Role), "role of user "+string(u.ID), u.Role, strings.Join(roles, ", "))
+		for _, f := range slices.Concat(u.Grants.Fields, u.Grants.DeniedFields) {
+			shape(slices.Contains(profile.Fields(), f), "grants.fields of user "+string(u.ID), f, strings.Join(profile.Fields(), ", "))
 		}
 	}
 	for _, c := range s.Connections {
-		if !connectionShape.MatchString(c.ID) {
-			return &ShapeError{Field: "connection_id", Value: c.ID}
-		}
+		shape(connectionShape.MatchString(c.ID), "connection_id", c.ID, connectionWant)
 	}
-	return nil
+	if err := db.policy.Declare(s.Policy); err != nil {
+		problems = append(problems, err)
+	}
+	return problems
 }
+
+var roles = []string{"viewer", "approver", "admin"}
 
 // Save brings the tenant to the declared state and records what changed. What is not declared is left alone.
 func (db *DB) Save(ctx context.Context, s Setup, operator string) error {
-	if err := db.policy.Declare(s.Policy); err != nil {
-		return err
-	}
-	if err := s.check(); err != nil {
+	if err := errors.Join(db.Problems(s)...); err != nil {
 		return err
 	}
 	return db.InTenant(ctx, s.ID, func(tx pgx.Tx) error {
@@ -168,11 +173,6 @@ func saveTenant(ctx context.Context, tx pgx.Tx, s Setup) ([]audit.Event, error) 
 }
 
 func saveUser(ctx context.Context, tx pgx.Tx, tenant authn.TenantID, u SetupUser) ([]audit.Event, error) {
-	for _, f := range slices.Concat(u.Grants.Fields, u.Grants.DeniedFields) {
-		if !slices.Contains(profile.Fields(), f) {
-			return nil, &ShapeError{Field: "grants.fields", Value: f}
-		}
-	}
 	grants, err := json.Marshal(u.Grants)
 	if err != nil {
 		return nil, err
@@ -280,10 +280,10 @@ func (db *DB) RevokeToken(ctx context.Context, tenant authn.TenantID, id authn.T
 // on gives ErrUnknown.
 func (db *DB) SetKill(ctx context.Context, tenant authn.TenantID, k authn.KillSwitch, on bool, operator string) error {
 	if !slices.Contains([]string{"all", "tenant", "client", "tool"}, k.Kind) || (k.Kind == "all") != (tenant == authn.SystemTenant) {
-		return &ShapeError{Field: "kind", Value: k.Kind}
+		return &ShapeError{Field: "kind", Value: k.Kind, Want: "all for the tenant system; tenant, client or tool for another"}
 	}
 	if targeted := k.Kind == "client" || k.Kind == "tool"; on && targeted != (k.Target != "") {
-		return &ShapeError{Field: "target", Value: k.Target}
+		return &ShapeError{Field: "target", Value: k.Target, Want: "one for a client or a tool, none else"}
 	}
 	return db.InTenant(ctx, tenant, func(tx pgx.Tx) error {
 		result := "on"
