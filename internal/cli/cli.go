@@ -130,8 +130,13 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-func (c *command) load() (config.Config, error) {
-	cfg, err := config.Load(c.file, c.Lookup)
+// load reads the configuration; whole also wants what the product cannot be built without.
+func (c *command) load() (config.Config, error) { return configured(config.Load(c.file, c.Lookup)) }
+func (c *command) whole() (config.Config, error) {
+	return configured(config.LoadWhole(c.file, c.Lookup))
+}
+
+func configured(cfg config.Config, err error) (config.Config, error) {
 	if err != nil {
 		err = mistakeError{err}
 	}
@@ -140,12 +145,9 @@ func (c *command) load() (config.Config, error) {
 
 // open builds the product for one command.
 func (c *command) open(ctx context.Context) (*app.App, error) {
-	cfg, err := c.load()
+	cfg, err := c.whole()
 	if err != nil {
 		return nil, err
-	}
-	if err := cfg.Missing(); err != nil {
-		return nil, mistakeError{err}
 	}
 	return app.New(ctx, cfg, telemetry.Logger(cfg.LogLevel))
 }

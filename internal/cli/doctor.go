@@ -50,7 +50,7 @@ func (c *command) doctor() *cobra.Command {
 }
 
 func (c *command) examine(ctx context.Context) []finding {
-	cfg, err := c.load()
+	cfg, err := c.whole()
 	if err != nil {
 		return []finding{{Check: "config", Detail: err.Error(), Do: "mend the file or the variable named above"}}
 	}

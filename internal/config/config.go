@@ -129,20 +129,43 @@ func Default() Config {
 
 // Load reads file (none when empty) over the defaults and the environment over both.
 func Load(file string, lookup func(string) (string, bool)) (Config, error) {
-	c := Default()
+	c, unread, problems := load(file, lookup)
+	return c, errors.Join(unread, problems)
+}
+
+// LoadWhole is Load for what needs the whole product: what Missing says is told with the other problems, unless the file could not be
+// read, because then nobody knows what is missing.
+func LoadWhole(file string, lookup func(string) (string, bool)) (Config, error) {
+	c, unread, problems := load(file, lookup)
+	if unread != nil {
+		return c, errors.Join(unread, problems)
+	}
+	return c, errors.Join(problems, c.Missing())
+}
+
+// load tells a file that could not be read apart from what is wrong in it.
+func load(file string, lookup func(string) (string, bool)) (c Config, unread, problems error) {
+	c = Default()
+	var found []error
 	if file != "" {
-		b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
-		if err != nil {
-			return c, fmt.Errorf("config: %w", err)
-		}
-		if err := Strict(b, &c); err != nil {
-			return c, fmt.Errorf("config %s: %w", file, err)
+		switch b, err := os.ReadFile(file); { //nolint:gosec // the operator names the file
+		case err != nil:
+			unread = fmt.Errorf("config: %w", err)
+		default:
+			if err := Strict(b, &c); err != nil {
+				err = fmt.Errorf("config %s: %w", file, err)
+				if _, ok := errors.AsType[*yaml.TypeError](err); ok { // each key that is wrong; the others are read
+					found = append(found, err)
+				} else {
+					unread = err
+				}
+			}
 		}
 	}
 	c.Policy.Version = 1
-	problems := fromEnv(reflect.ValueOf(&c).Elem(), lookup)
-	problems = append(problems, c.problems()...)
-	return c, errors.Join(problems...)
+	found = append(found, fromEnv(reflect.ValueOf(&c).Elem(), lookup)...)
+	found = append(found, c.problems()...)
+	return c, unread, errors.Join(found...)
 }
 
 // Strict decodes YAML over what v already holds: a section or map that names one key keeps the others. Unknown keys are

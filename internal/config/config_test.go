@@ -52,6 +52,41 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
+// Neither an unknown key nor a wrong value hides what else is wrong, or missing. Of a file that cannot be read nobody knows what it lacks.
+func TestNothingHidesAnotherProblem(t *testing.T) {
+	env := map[string]string{"MAPPY_LOCALE": "fr", "MAPPY_REDIS_URL": "redis://r"}
+	lookup := func(k string) (string, bool) { v, ok := env[k]; return v, ok }
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	for _, c := range []struct {
+		yaml        string
+		says, hides []string
+	}{
+		{"listenn: x\nworkr: {}\nlog_level: loud\ndatabase_connections: many\n", []string{"listenn", "workr", "line 4", "many", `"loud"`, `"fr"`, "MAPPY_DATABASE_URL is not set", "MAPPY_KEYRING"}, []string{"MAPPY_REDIS_URL is"}},
+		{"listen: [\n", []string{"c.yaml", `"fr"`}, []string{"is not set"}},
+	} {
+		if err := os.WriteFile(file, []byte(c.yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.LoadWhole(file, lookup)
+		if err == nil {
+			t.Fatalf("%q is taken", c.yaml)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %q is not reported: %v", c.yaml, want, err)
+			}
+		}
+		for _, no := range c.hides {
+			if strings.Contains(err.Error(), no) {
+				t.Errorf("%q: %q is reported: %v", c.yaml, no, err)
+			}
+		}
+	}
+	if _, err := config.LoadWhole(filepath.Join(t.TempDir(), "none.yaml"), lookup); err == nil || !strings.Contains(err.Error(), "none.yaml") || strings.Contains(err.Error(), "is not set") {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
 func TestUnknownKeysAreRefused(t *testing.T) {
 	if _, err := load(t, "listenn: x\n", nil); err == nil || !strings.Contains(err.Error(), "listenn") {
 		t.Fatalf("got %v", err)
