@@ -73,7 +73,7 @@ func (c *command) again(use, tool, short string) *cobra.Command {
 			return c.answer(done)
 		},
 	}
-	cmd.Flags().Int64SliceVar(&only, "location", nil, "only these location_ids, separated by commas")
+	cmd.Flags().Int64SliceVar(&only, "location", nil, "only these `location_ids`, separated by commas")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "preview only")
 	cmd.Flags().BoolVar(&yes, "yes", false, "write without asking")
 	return cmd

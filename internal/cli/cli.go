@@ -113,7 +113,7 @@ func inWords(w io.Writer, p errs.Public) {
 
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
-		Use: "mappy-mcp", Short: "Mappy's write server for Google Business Profiles",
+		Use: "mappy-mcp", Short: "Mappy's write server for Google Business Profiles", Version: app.Version,
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if c.output != "text" && c.output != "json" {
@@ -171,24 +171,24 @@ func (c *command) theTenant(ctx context.Context, a *app.App) (authn.TenantID, er
 	if err != nil {
 		return "", err
 	}
-	var own []authn.TenantID
+	var own []string
 	for _, t := range all {
 		if c.tenant == string(t) {
 			return t, nil
 		}
 		if t != authn.SystemTenant {
-			own = append(own, t)
+			own = append(own, string(t))
 		}
 	}
 	switch {
-	case c.tenant != "":
-		return "", mistake("there is no tenant %q; known are %v", c.tenant, own)
-	case len(own) == 1:
-		return own[0], nil
 	case len(own) == 0:
 		return "", mistake("there is no tenant yet; declare one with `mappy-mcp apply -f FILE`")
+	case c.tenant != "":
+		return "", mistake("there is no tenant %q; known are %s", c.tenant, strings.Join(own, ", "))
+	case len(own) == 1:
+		return authn.TenantID(own[0]), nil
 	}
-	return "", mistake("several tenants exist, name one with --tenant: %v", own)
+	return "", mistake("several tenants exist, name one with --tenant: %s", strings.Join(own, ", "))
 }
 
 // print writes v as JSON, or the lines that text gives.

@@ -2,10 +2,12 @@ package cli_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mappy-dev/mappy-mcp/internal/app"
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/testkit/stack"
 )
@@ -179,6 +181,35 @@ func TestErrorsInWords(t *testing.T) {
 	for _, want := range []string{"WRITES_DISABLED", "reason: incident 7", "can be lifted by: an administrator of the tenant", "what to do: "} {
 		if code == 0 || !strings.Contains(errOut, want) {
 			t.Errorf("exit %d, %q; want %q", code, errOut, want)
+		}
+	}
+}
+
+// Words for people: lists in commas, one thing in the singular, nothing blank at a line's end, columns that line up, no name that is
+// not the operator's.
+func TestWordsForPeople(t *testing.T) {
+	s := stack.New(t, stack.Options{Stores: 1, NoServer: true, NoWorkers: true})
+	x := newTerminal(t, s)
+	file := filepath.Join(t.TempDir(), "keyring.json")
+	x.must("keys", "new", file)
+	if code, _, errOut := x.run("keys", "new", file); code != 2 || errOut != "mappy-mcp: keyring: writing "+file+": file exists\n" {
+		t.Errorf("keys new: exit %d, %s", code, errOut)
+	}
+	if out := x.must("--version"); out != "mappy-mcp version "+app.Version+"\n" {
+		t.Errorf("version: %s", out)
+	}
+	if out := x.must("batch", "undo", "--help"); !strings.Contains(out, "--location location_ids") || strings.Contains(out, "Slice") {
+		t.Errorf("help: %s", out)
+	}
+	for _, args := range [][]string{{"location", "sync"}, {"location", "list"}, {"keys", "rotate"}, {"token", "list"}, {"audit", "list"}} {
+		if out := x.must(args...); strings.Contains(out, " \n") || strings.Contains(out, " 1 accounts") || strings.Contains(out, "1 connections") {
+			t.Errorf("%v: %q", args, out)
+		}
+	}
+	x.mustApply(`tenants: [{id: two, name: Two}]`)
+	for _, args := range [][]string{{"token", "list"}, {"token", "list", "--tenant", "three"}} {
+		if code, _, errOut := x.run(args...); code != 2 || !strings.Contains(errOut, ": komorebi, two\n") && !strings.Contains(errOut, "known are komorebi, two\n") {
+			t.Errorf("%v: exit %d, %s", args, code, errOut)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (c *command) connectionRemove() *cobra.Command {
 					a.Hints.Announce(cmd.Context(), t, e.Batch)
 				}
 				return c.print(map[string]any{"connection_id": args[0], "state": "removed", "locations": stores, "ended_items": items}, func(w io.Writer) {
-					_, _ = fmt.Fprintf(w, "removed %s: %d stores, %d waiting items ended; revoke the access at https://myaccount.google.com/connections too\n", args[0], stores, items)
+					_, _ = fmt.Fprintf(w, "removed %s: %s, %s ended; revoke the access at https://myaccount.google.com/connections too\n", args[0], count(stores, "store"), count(items, "waiting item"))
 				})
 			})
 		},

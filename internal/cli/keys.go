@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func (c *command) keysAdd() *cobra.Command {
 		}
 		out := map[string]any{"file": args[0], "primary_key": k.Primary(), "keys": len(k.Keys())}
 		return c.print(out, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "added key %d to %s (%d keys); bring the file to every host, then run `mappy-mcp keys rotate`\n", k.Primary(), args[0], len(k.Keys()))
+			_, _ = fmt.Fprintf(w, "added key %d to %s (%s); bring the file to every host, then run `mappy-mcp keys rotate`\n", k.Primary(), args[0], count(len(k.Keys()), "key"))
 		})
 	}}
 }
@@ -86,9 +87,9 @@ func (c *command) keysRotate() *cobra.Command {
 			}
 			if err := c.print(r, func(w io.Writer) {
 				for _, x := range r.Connections {
-					_, _ = fmt.Fprintf(w, "%s/%s: %s %s\n", x.Tenant, x.Connection, x.State, x.Error)
+					_, _ = fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s/%s: %s %s", x.Tenant, x.Connection, x.State, x.Error), " "))
 				}
-				_, _ = fmt.Fprintf(w, "%d of %d connections sealed anew with key %d, %d failed\n", r.Resealed, len(r.Connections), r.PrimaryKey, r.Failed)
+				_, _ = fmt.Fprintf(w, "%d of %s sealed anew with key %d, %d failed\n", r.Resealed, count(len(r.Connections), "connection"), r.PrimaryKey, r.Failed)
 			}); err != nil {
 				return err
 			}

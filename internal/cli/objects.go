@@ -54,7 +54,11 @@ func (c *command) locations() *cobra.Command {
 			}
 			if err := c.print(results, func(w io.Writer) {
 				for _, r := range results {
-					_, _ = fmt.Fprintf(w, "%s: %d accounts, %d locations (%d new, %d changed, %d gone) %s\n", r.Connection, r.Accounts, r.Found, r.Added, r.Changed, r.Gone, r.Error)
+					line := fmt.Sprintf("%s: %s, %s (%d new, %d changed, %d gone)", r.Connection, count(r.Accounts, "account"), count(r.Found, "location"), r.Added, r.Changed, r.Gone)
+					if r.Error != "" {
+						line += " " + r.Error
+					}
+					_, _ = fmt.Fprintln(w, line)
 				}
 			}); err != nil {
 				return err

@@ -97,7 +97,7 @@ func (r *Keyring) write(path string, place func(oldname, newname string) error) 
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".keyring-*") // made with mode 0600
 	if err != nil {
-		return fmt.Errorf("keyring: %w", err)
+		return fmt.Errorf("keyring: writing %s: %w", path, reason(err))
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(raw, '\n'))
@@ -111,7 +111,18 @@ func (r *Keyring) write(path string, place func(oldname, newname string) error) 
 		err = place(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("keyring: writing %s: %w", path, err)
+		return fmt.Errorf("keyring: writing %s: %w", path, reason(err))
 	}
 	return nil
+}
+
+// reason is a failure without the names of files, of which one is temporary.
+func reason(err error) error {
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
