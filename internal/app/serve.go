@@ -179,12 +179,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 }
 
 // Run serves on l and on the admin listener (nil: none) until ctx ends; then readiness fails first, sessions are closed,
-// running calls finish, and workers record what they have sent. withWorker runs the workers in this process too. It does not start
-// on a schema that is older than the program.
+// running calls finish, and workers record what they have sent. withWorker runs the workers in this process too.
 func (a *App) Run(ctx context.Context, l, admin net.Listener, withWorker bool) error {
-	if err := a.DB.CheckSchema(ctx); err != nil {
-		return err
-	}
 	s, err := a.NewServer(l.Addr().String())
 	if err != nil {
 		return err
@@ -229,11 +225,8 @@ func (s *Server) stop(servers []*http.Server) error {
 }
 
 // RunWorker runs the workers until ctx ends, and serves metrics and readiness on the admin listener: ready is a worker that takes
-// jobs. The listener is the last to go. It does not start on a schema that is older than the program.
+// jobs. The listener is the last to go.
 func (a *App) RunWorker(ctx context.Context, admin net.Listener) error {
-	if err := a.DB.CheckSchema(ctx); err != nil {
-		return err
-	}
 	var ready atomic.Bool
 	server := a.admin(&ready, admin)
 	g, running := errgroup.WithContext(ctx)
@@ -290,11 +283,8 @@ func (a *App) startPool(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	}
 }
 
-// Stdio serves one token on a pair of streams. It does not start on a schema that is older than the program.
+// Stdio serves one token on a pair of streams.
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer, names mcpserver.ToolNames) error {
-	if err := a.DB.CheckSchema(ctx); err != nil {
-		return err
-	}
 	s, err := a.NewServer("127.0.0.1")
 	if err != nil {
 		return err

@@ -132,6 +132,7 @@ func (c *command) root() *cobra.Command {
 
 // load reads the configuration; whole also wants what the product cannot be built without.
 func (c *command) load() (config.Config, error) { return configured(config.Load(c.file, c.Lookup)) }
+
 func (c *command) whole() (config.Config, error) {
 	return configured(config.LoadWhole(c.file, c.Lookup))
 }
@@ -150,6 +151,19 @@ func (c *command) open(ctx context.Context) (*app.App, error) {
 		return nil, err
 	}
 	return app.New(ctx, cfg, telemetry.Logger(cfg.LogLevel))
+}
+
+// start is open for a program that stays: it does not begin on a schema that is older than it.
+func (c *command) start(ctx context.Context) (*app.App, error) {
+	a, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.DB.CheckSchema(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
 }
 
 // with opens the product, finds the tenant, and runs fn.

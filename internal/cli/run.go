@@ -21,7 +21,7 @@ func (c *command) serve() *cobra.Command {
 	var withWorker bool
 	cmd := &cobra.Command{Use: "serve", Short: "Serve MCP over HTTP (/mcp, /mcp/compat)", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
-		a, err := c.open(ctx)
+		a, err := c.start(ctx)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func askReady(ctx context.Context, address string) (readiness, error) {
 
 func (c *command) work() *cobra.Command {
 	return &cobra.Command{Use: "worker", Short: "Carry out accepted writes", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		a, err := c.open(cmd.Context())
+		a, err := c.start(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (c *command) stdio() *cobra.Command {
 		if names != string(mcpserver.Dotted) && names != string(mcpserver.Underscored) {
 			return mistake("--tool-names: %q is not dot or underscore", names)
 		}
-		a, err := c.open(cmd.Context())
+		a, err := c.start(cmd.Context())
 		if err != nil {
 			return err
 		}

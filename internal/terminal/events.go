@@ -59,16 +59,16 @@ func about(e audit.Event) string {
 
 // counted leaves out outcomes that nothing had, but for the first two.
 func counted(c errs.Counts) string {
-	s := fmt.Sprintf("%d succeeded, %d failed", c.Success, c.Failure)
+	parts := []string{fmt.Sprintf("%d succeeded, %d failed", c.Success, c.Failure)}
 	for _, more := range []struct {
 		n    int
 		word string
 	}{{c.Cancelled, "cancelled"}, {c.Unknown, "unknown"}, {c.Pending, "pending"}} {
 		if more.n > 0 {
-			s += fmt.Sprintf(", %d %s", more.n, more.word)
+			parts = append(parts, fmt.Sprint(more.n, " ", more.word))
 		}
 	}
-	return s
+	return strings.Join(parts, ", ")
 }
 
 func remark(e audit.Event) string {

@@ -32,35 +32,43 @@ func TestEvents(t *testing.T) {
 		want []string // after the time
 	}{
 		{
-			"an item", audit.Event{Kind: audit.ItemFailed, Actor: agent, Tool: "post.create", LocationID: 8801, BatchID: "01B", Result: "failed", ErrorCode: errs.GBPPermissionDenied, Details: &audit.Details{Attempt: 1, GoogleStatus: 403}},
+			"an item",
+			audit.Event{Kind: audit.ItemFailed, Actor: agent, Tool: "post.create", LocationID: 8801, BatchID: "01B", Result: "failed", ErrorCode: errs.GBPPermissionDenied, Details: &audit.Details{Attempt: 1, GoogleStatus: 403}},
 			[]string{"item_failed", "failed GBP_PERMISSION_DENIED", "hanako", "claude", "post.create", "8801 渋谷店", "01B", "Google answered 403"},
 		},
 		{
-			"a store without a known name", audit.Event{Kind: audit.ItemStarted, Actor: agent, Tool: "post.create", LocationID: 9, BatchID: "01B"},
+			"a store without a known name",
+			audit.Event{Kind: audit.ItemStarted, Actor: agent, Tool: "post.create", LocationID: 9, BatchID: "01B"},
 			[]string{"item_started", "", "hanako", "claude", "post.create", "9", "01B", ""},
 		},
 		{
-			"an item that an operator settled", audit.Event{Kind: audit.ItemResolved, Actor: audit.Actor{ClientID: "claude", UserID: "hanako", OperatorID: "cli:root"}, BatchID: "01B", LocationID: 8801, Result: "succeeded", Reason: "it is on Maps"},
+			"an item that an operator settled",
+			audit.Event{Kind: audit.ItemResolved, Actor: audit.Actor{ClientID: "claude", UserID: "hanako", OperatorID: "cli:root"}, BatchID: "01B", LocationID: 8801, Result: "succeeded", Reason: "it is on Maps"},
 			[]string{"item_resolved", "succeeded", "cli:root for hanako", "claude", "", "8801 渋谷店", "01B", "it is on Maps"},
 		},
 		{
-			"a switch", audit.Event{Kind: audit.KillSwitchChanged, Actor: audit.Actor{OperatorID: "cli:root"}, Resource: "tool:post.create", Result: "on", Reason: "incident 7"},
+			"a switch",
+			audit.Event{Kind: audit.KillSwitchChanged, Actor: audit.Actor{OperatorID: "cli:root"}, Resource: "tool:post.create", Result: "on", Reason: "incident 7"},
 			[]string{"kill_switch_changed", "on", "cli:root", "", "", "", "", "tool:post.create; incident 7"},
 		},
 		{
-			"a switch of all", audit.Event{Kind: audit.KillSwitchChanged, Actor: audit.Actor{OperatorID: "cli:root"}, Resource: "tenant:", Result: "off"},
+			"a switch of all",
+			audit.Event{Kind: audit.KillSwitchChanged, Actor: audit.Actor{OperatorID: "cli:root"}, Resource: "tenant:", Result: "off"},
 			[]string{"kill_switch_changed", "off", "cli:root", "", "", "", "", "tenant"},
 		},
 		{
-			"a token", audit.Event{Kind: audit.TokenCreated, Actor: audit.Actor{ClientID: "claude", UserID: "hanako", TokenID: "main", OperatorID: "cli:root"}, Resource: "main", Result: "created"},
+			"a token",
+			audit.Event{Kind: audit.TokenCreated, Actor: audit.Actor{ClientID: "claude", UserID: "hanako", TokenID: "main", OperatorID: "cli:root"}, Resource: "main", Result: "created"},
 			[]string{"token_created", "created", "cli:root for hanako", "claude", "", "", "", "main"},
 		},
 		{
-			"a batch", audit.Event{Kind: audit.BatchFinished, Actor: agent, Tool: "post.create", BatchID: "01B", Result: "partial", Details: &audit.Details{TargetCount: 3, Counts: &errs.Counts{Success: 1, Failure: 1, Unknown: 1}}},
+			"a batch",
+			audit.Event{Kind: audit.BatchFinished, Actor: agent, Tool: "post.create", BatchID: "01B", Result: "partial", Details: &audit.Details{TargetCount: 3, Counts: &errs.Counts{Success: 1, Failure: 1, Unknown: 1}}},
 			[]string{"batch_finished", "partial", "hanako", "claude", "post.create", "", "01B", "1 succeeded, 1 failed, 1 unknown"},
 		},
 		{
-			"a preview", audit.Event{Kind: audit.Preview, Actor: agent, Tool: "post.create", Details: &audit.Details{TargetCount: 1}},
+			"a preview",
+			audit.Event{Kind: audit.Preview, Actor: agent, Tool: "post.create", Details: &audit.Details{TargetCount: 1}},
 			[]string{"preview", "", "hanako", "claude", "post.create", "", "", "1 store"},
 		},
 	} {
