@@ -209,10 +209,12 @@ func TestF011Length(t *testing.T) {
 		}
 	}
 	// The other texts of a post are filled in and counted alike: the store's name fits where its variable would not.
-	room := len([]rune(string(d.Locations[0].Profile.Title)))
-	offer := stack.Post(d.IDs(1), "x").With("post", map[string]any{"topic_type": "OFFER", "summary": "x",
+	room := len([]rune(d.Locations[0].Profile.Title))
+	offer := stack.Post(d.IDs(1), "x").With("post", map[string]any{
+		"topic_type": "OFFER", "summary": "x",
 		"event": map[string]any{"title": strings.Repeat("冬", 58-room) + "{{location.title}}", "start_date": "2099-12-24", "end_date": "2099-12-25"},
-		"offer": map[string]any{"coupon_code": strings.Repeat("A", 58-room) + "{{location.title}}", "terms": strings.Repeat("注", 5000-room) + "{{location.title}}"}})
+		"offer": map[string]any{"coupon_code": strings.Repeat("A", 58-room) + "{{location.title}}", "terms": strings.Repeat("注", 5000-room) + "{{location.title}}"},
+	})
 	if p := d.preview(offer); !p.ok {
 		t.Errorf("%+v", p)
 	}

@@ -307,7 +307,7 @@ func (t *story) audited(ctx context.Context) error {
 		t.p.got(red, fmt.Sprintf("the chain is broken at %s: %s", r.FirstBroken, r.Problem))
 		return nil // check fails the run
 	}
-	t.p.got(green, fmt.Sprintf("the hash chain is valid: %d events in %d seals, %d not sealed yet", r.Sealed, r.Seals, r.Unsealed))
+	t.p.got(green, fmt.Sprintf("%s: %s", r.Tenant, r))
 	return nil
 }
 
