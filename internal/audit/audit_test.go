@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mappy-dev/mappy-mcp/internal/audit"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 var at = time.Date(2026, 11, 30, 12, 34, 56, 123456789, time.FixedZone("JST", 9*3600))
@@ -110,10 +111,10 @@ func TestVerifierTakesAWholeChain(t *testing.T) {
 	if d := cmp.Diff(want, c.verify()); d != "" {
 		t.Error(d)
 	}
-	if got, want := c.verify().String(), "valid: 35 events in 5 seals, newest seal 5, hash "+hex.EncodeToString(c.seals[4].StoredHash)+", 0 not sealed yet"; got != want {
+	if got, want := terminal.Verdict(c.verify()), "valid: 35 events in 5 seals, newest seal 5, hash "+hex.EncodeToString(c.seals[4].StoredHash)+", 0 not sealed yet"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if r := chain(0, 0).verify(); !r.Valid || r.String() != "valid: 0 events in 0 seals, 0 not sealed yet" {
+	if r := chain(0, 0).verify(); !r.Valid || terminal.Verdict(r) != "valid: 0 events in 0 seals, 0 not sealed yet" {
 		t.Errorf("an empty chain: %+v", r)
 	}
 }
@@ -124,7 +125,7 @@ func TestVerifierComparesWithAKeptSeal(t *testing.T) {
 	t.Parallel()
 	before := chain(5, 7)
 	kept := audit.SealHash{No: 3, Hash: strings.ToUpper(hex.EncodeToString(before.seals[2].StoredHash))}
-	if r := before.against(kept); !r.Valid || r.Kept != 3 || !strings.HasSuffix(r.String(), "; seal 3 is the one that was kept") {
+	if r := before.against(kept); !r.Valid || r.Kept != 3 || !strings.HasSuffix(terminal.Verdict(r), "; seal 3 is the one that was kept") {
 		t.Errorf("its own seal: %+v", r)
 	}
 	anew := chain(5, 6) // whole, of other events

@@ -91,29 +91,6 @@ type SealHash struct {
 	Hash string `json:"hash"` // hexadecimal
 }
 
-// String is the report in a line.
-func (r Report) String() string {
-	if !r.Valid {
-		return fmt.Sprintf("broken at %s: %s", r.FirstBroken, r.Problem)
-	}
-	s := fmt.Sprintf("valid: %s in %s", count(r.Sealed, "event"), count(r.Seals, "seal"))
-	if r.Newest.No > 0 {
-		s += fmt.Sprintf(", newest seal %d, hash %s", r.Newest.No, r.Newest.Hash)
-	}
-	s += fmt.Sprintf(", %d not sealed yet", r.Unsealed)
-	if r.Kept > 0 {
-		s += fmt.Sprintf("; seal %d is the one that was kept", r.Kept)
-	}
-	return s
-}
-
-func count(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
-}
-
 // Verifier walks a chain seal by seal.
 type Verifier struct {
 	Report

@@ -18,6 +18,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/errs"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 // Declaration is the file that apply reads.
@@ -144,7 +145,7 @@ func (c *command) applyAll(ctx context.Context, a *app.App, d Declaration) error
 	for _, s := range setups {
 		if err := a.DB.Save(ctx, s, operator()); err != nil {
 			if len(out) > 0 {
-				return fmt.Errorf("tenant %q: %w; the %s before are applied", s.ID, err, count(len(out), "tenant"))
+				return fmt.Errorf("tenant %q: %w; the %s before are applied", s.ID, err, terminal.Count(len(out), "tenant"))
 			}
 			return mistake("tenant %q: %w", s.ID, err)
 		}
@@ -156,7 +157,7 @@ func (c *command) applyAll(ctx context.Context, a *app.App, d Declaration) error
 	}
 	return c.print(out, func(w io.Writer) {
 		for _, t := range out {
-			_, _ = fmt.Fprintf(w, "tenant %s: %s, %s, %s, %s\n", t.Tenant, count(t.Users, "user"), count(t.Clients, "client"), count(t.Tokens, "token"), count(t.Connections, "connection"))
+			_, _ = fmt.Fprintf(w, "tenant %s: %s, %s, %s, %s\n", t.Tenant, terminal.Count(t.Users, "user"), terminal.Count(t.Clients, "client"), terminal.Count(t.Tokens, "token"), terminal.Count(t.Connections, "connection"))
 			for _, id := range t.StayDead {
 				_, _ = fmt.Fprintf(w, "  token %s is as it was declared, but not live: `mappy-mcp token list` says why; declare another value, made by `mappy-mcp token generate`\n", id)
 			}

@@ -221,14 +221,6 @@ func (c *command) json(v any) error {
 	return e.Encode(v)
 }
 
-// count is a number of things in words: one, or several.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprint(n, " ", thing, "s")
-}
-
 // operator is who runs the command, for the audit.
 func operator() string {
 	if u, err := user.Current(); err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/authn"
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/postgres"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 func (c *command) connections() *cobra.Command {
@@ -97,7 +98,7 @@ func (c *command) connectionRemove() *cobra.Command {
 					a.Hints.Announce(cmd.Context(), t, e.Batch)
 				}
 				return c.print(map[string]any{"connection_id": args[0], "state": "removed", "locations": stores, "ended_items": items}, func(w io.Writer) {
-					_, _ = fmt.Fprintf(w, "removed %s: %s, %s ended; revoke the access at https://myaccount.google.com/connections too\n", args[0], count(stores, "store"), count(items, "waiting item"))
+					_, _ = fmt.Fprintf(w, "removed %s: %s, %s ended; revoke the access at https://myaccount.google.com/connections too\n", args[0], terminal.Count(stores, "store"), terminal.Count(items, "waiting item"))
 				})
 			})
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/mappy-dev/mappy-mcp/internal/gtoken"
 	"github.com/mappy-dev/mappy-mcp/internal/keyring"
 	"github.com/mappy-dev/mappy-mcp/internal/redact"
+	"github.com/mappy-dev/mappy-mcp/internal/terminal"
 )
 
 func (c *command) keys() *cobra.Command {
@@ -49,7 +50,7 @@ func (c *command) keysAdd() *cobra.Command {
 		}
 		out := map[string]any{"file": args[0], "primary_key": k.Primary(), "keys": len(k.Keys())}
 		return c.print(out, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "added key %d to %s (%s); bring the file to every host, then run `mappy-mcp keys rotate`\n", k.Primary(), args[0], count(len(k.Keys()), "key"))
+			_, _ = fmt.Fprintf(w, "added key %d to %s (%s); bring the file to every host, then run `mappy-mcp keys rotate`\n", k.Primary(), args[0], terminal.Count(len(k.Keys()), "key"))
 		})
 	}}
 }
@@ -89,7 +90,7 @@ func (c *command) keysRotate() *cobra.Command {
 				for _, x := range r.Connections {
 					_, _ = fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s/%s: %s %s", x.Tenant, x.Connection, x.State, x.Error), " "))
 				}
-				_, _ = fmt.Fprintf(w, "%d of %s sealed anew with key %d, %d failed\n", r.Resealed, count(len(r.Connections), "connection"), r.PrimaryKey, r.Failed)
+				_, _ = fmt.Fprintf(w, "%d of %s sealed anew with key %d, %d failed\n", r.Resealed, terminal.Count(len(r.Connections), "connection"), r.PrimaryKey, r.Failed)
 			}); err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ func (c *command) locations() *cobra.Command {
 			}
 			if err := c.print(results, func(w io.Writer) {
 				for _, r := range results {
-					line := fmt.Sprintf("%s: %s, %s (%d new, %d changed, %d gone)", r.Connection, count(r.Accounts, "account"), count(r.Found, "location"), r.Added, r.Changed, r.Gone)
+					line := fmt.Sprintf("%s: %s, %s (%d new, %d changed, %d gone)", r.Connection, terminal.Count(r.Accounts, "account"), terminal.Count(r.Found, "location"), r.Added, r.Changed, r.Gone)
 					if r.Error != "" {
 						line += " " + r.Error
 					}
@@ -266,7 +266,7 @@ func (c *command) verify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.print(r, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", r.Tenant, r) }); err != nil {
+			if err := c.print(r, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%s: %s\n", r.Tenant, terminal.Verdict(r)) }); err != nil {
 				return err
 			}
 			if !r.Valid {

@@ -307,7 +307,7 @@ func (t *story) audited(ctx context.Context) error {
 		t.p.got(red, fmt.Sprintf("the chain is broken at %s: %s", r.FirstBroken, r.Problem))
 		return nil // check fails the run
 	}
-	t.p.got(green, fmt.Sprintf("%s: %s", r.Tenant, r))
+	t.p.got(green, fmt.Sprintf("%s: %s", r.Tenant, terminal.Verdict(r)))
 	return nil
 }
 

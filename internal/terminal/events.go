@@ -82,10 +82,8 @@ func remark(e audit.Event) string {
 		return d.Note
 	case d.GoogleStatus != 0:
 		return fmt.Sprintf("Google answered %d", d.GoogleStatus)
-	case d.TargetCount == 1:
-		return "1 store"
 	case d.TargetCount != 0:
-		return fmt.Sprintf("%d stores", d.TargetCount)
+		return Count(d.TargetCount, "store")
 	}
 	return ""
 }

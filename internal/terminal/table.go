@@ -1,4 +1,5 @@
-// Package terminal is what both the command line and the demo print for people: tables that line up, and audit events as their rows.
+// Package terminal is what both the command line and the demo print for people: tables that line up, audit events as their rows, the
+// verdict on the audit's chain, and numbers of things.
 package terminal
 
 import (
